@@ -1,0 +1,33 @@
+// UUID version 4, drawn from a seeded stream so that a simulated run names things the same way twice.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tiffany/base/random.hpp"
+
+namespace tiffany {
+
+class Uuid {
+ public:
+  constexpr Uuid() noexcept = default;
+
+  static Uuid random(Random& source) noexcept;
+
+  // Accepts the 36-character form, in either case. Anything else gives no value.
+  static std::optional<Uuid> parse(std::string_view text) noexcept;
+
+  // Lower case, 8-4-4-4-12.
+  std::string text() const;
+
+  friend auto operator<=>(const Uuid&, const Uuid&) = default;
+
+ private:
+  std::array<std::uint8_t, 16> bytes_{};
+};
+
+}  // namespace tiffany

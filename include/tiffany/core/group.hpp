@@ -1,0 +1,367 @@
+// Waiting for several waitables at once: gather, all_settled, race, any.
+//
+//   auto both = co_await gather(a, b);        Gathered: both.get<0>(), both.get<1>()
+//   auto all  = co_await gather(handles);     std::vector<T>, in the order of the handles
+//   auto ends = co_await all_settled(handles) std::vector<Outcome<T>>; never throws
+//   auto won  = co_await race(handles)        Raced<T>: won.index, won.value, won.rest
+//
+// gather fails fast: the first failure (or cancellation) is thrown at once, and the others go on.
+// race is decided by the first to settle, errors included; of several that are settled already the
+// one with the lowest index. Nothing is cancelled: the handles are the caller's. For operations
+// that are started, decided and ended in one expression see race and any in engine/structured.hpp.
+//
+// Cancel. Before start: no wait is begun. While parked: all waits are withdrawn, nothing awaited is
+// touched. After completion: the result is delivered first. Cost: linear in the number awaited.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tiffany/core/handle.hpp"
+
+namespace tiffany {
+
+// Anything that gather and its kin accept: Handle<T>, Future<T>.
+template <class H>
+concept WaitableHandle = requires(const H& handle) {
+  typename H::value_type;
+  { handle.waitable() } -> std::same_as<Waitable&>;
+  { handle.value(true) } -> std::same_as<ValueOf<typename H::value_type>>;
+};
+
+namespace detail {
+template <class R>
+using HandleOf = std::remove_cvref_t<decltype(*std::begin(std::declval<R&>()))>;
+}
+
+template <class R>
+concept WaitableRange = requires(R& range) { std::end(range); } &&
+                        WaitableHandle<detail::HandleOf<R>>;
+
+enum class GroupMode : std::uint8_t {
+  gather,   // until all have completed, or one has not
+  settled,  // until all have settled
+  race,     // until one has settled
+  any,      // until one has completed, or all have not
+};
+
+// The part that knows no types: a call that registers with a number of waitables.
+class GroupCall : public SystemCall {
+ public:
+  Answer start(Scheduler& scheduler, TaskRecord& task);
+  void withdraw() noexcept override;
+  void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override;
+  std::string describe() const override;
+  void visit_waits(WaitVisitor& visitor) const override;
+
+ protected:
+  explicit GroupCall(GroupMode mode) noexcept : mode_(mode) {}
+  ~GroupCall() = default;
+
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  // The one that decided, or kNone when all had to be waited for.
+  std::size_t decided() const noexcept { return decided_; }
+  // Throws the error of the one that decided a gather or race, if it has one.
+  void throw_decided() const;
+
+  // One for each awaited waitable; the derived call owns the array.
+  struct Entry {
+    Waiter waiter;
+    Waitable* target = nullptr;
+  };
+  void attach(Entry* entries, std::size_t count) noexcept {
+    entries_ = entries;
+    count_ = count;
+  }
+
+ private:
+  bool decides(State state) const noexcept;
+
+  Entry* entries_ = nullptr;
+  std::size_t count_ = 0;
+  std::size_t left_ = 0;
+  std::size_t decided_ = kNone;
+  GroupMode mode_;
+};
+
+// The results of a gather over different types, in the order of the arguments; Unit for void.
+template <class... Ts>
+class Gathered {
+ public:
+  explicit Gathered(ValueOf<Ts>... values) : values_(std::move(values)...) {}
+
+  template <std::size_t I>
+  auto& get() noexcept {
+    return std::get<I>(values_);
+  }
+  template <std::size_t I>
+  const auto& get() const noexcept {
+    return std::get<I>(values_);
+  }
+  const std::tuple<ValueOf<Ts>...>& tuple() const noexcept { return values_; }
+
+ private:
+  std::tuple<ValueOf<Ts>...> values_;
+};
+
+// The winner of a race over handles of one type, and those that did not win, in their order.
+template <class H>
+struct Raced {
+  using Value = ValueOf<typename H::value_type>;
+  Raced(std::size_t which, Value won, std::vector<H> others)
+      : index(which), value(std::move(won)), rest(std::move(others)) {}
+
+  std::size_t index;
+  Value value;
+  std::vector<H> rest;
+};
+
+// The winner of a race over handles of several types.
+template <class... Hs>
+struct RacedOf {
+  using Value = std::variant<ValueOf<typename Hs::value_type>...>;
+  explicit RacedOf(Value won) : index(won.index()), value(std::move(won)) {}
+
+  template <std::size_t I>
+  auto& get() {
+    return std::get<I>(value);
+  }
+
+  std::size_t index;
+  Value value;
+};
+
+namespace detail {
+
+template <class H>
+constexpr void require_copyable() {
+  using T = typename H::value_type;
+  static_assert(std::is_void_v<T> || std::is_copy_constructible_v<ValueOf<T>>,
+                "this task's result can only be moved: await its handle alone, as "
+                "co_await std::move(handle)");
+}
+
+// Over a fixed number of handles, perhaps of different types.
+template <GroupMode kMode, class... Hs>
+class FixedGroup : public GroupCall {
+ protected:
+  explicit FixedGroup(const Hs&... handles) : GroupCall(kMode), handles_(handles...) {
+    std::size_t i = 0;
+    std::apply([&](auto&... h) { ((entries_[i++].target = &h.waitable()), ...); }, handles_);
+    attach(entries_.data(), entries_.size());
+  }
+  ~FixedGroup() = default;
+
+  std::tuple<Hs...> handles_;
+  std::array<Entry, sizeof...(Hs)> entries_;
+};
+
+// Over any number of handles of one type.
+template <GroupMode kMode, class H>
+class RangeGroup : public GroupCall {
+ protected:
+  explicit RangeGroup(std::vector<H> handles)
+      : GroupCall(kMode), handles_(std::move(handles)), entries_(handles_.size()) {
+    for (std::size_t i = 0; i < handles_.size(); ++i) entries_[i].target = &handles_[i].waitable();
+    attach(entries_.data(), entries_.size());
+  }
+  ~RangeGroup() = default;
+
+  std::vector<H> handles_;
+  std::vector<Entry> entries_;
+};
+
+[[noreturn]] void throw_empty_race(const char* what);
+
+}  // namespace detail
+
+template <class... Hs>
+class [[nodiscard("gather waits only when awaited: co_await gather(...)")]] GatherFixed final
+    : public detail::FixedGroup<GroupMode::gather, Hs...> {
+ public:
+  static constexpr CallName call_name{"gather"};
+  explicit GatherFixed(const Hs&... handles)
+      : detail::FixedGroup<GroupMode::gather, Hs...>(handles...) {}
+  Gathered<typename Hs::value_type...> finish() {
+    this->throw_decided();
+    return std::apply(
+        [](auto&... h) { return Gathered<typename Hs::value_type...>(h.value(true)...); },
+        this->handles_);
+  }
+};
+
+template <class H>
+class [[nodiscard("gather waits only when awaited: co_await gather(...)")]] GatherRange final
+    : public detail::RangeGroup<GroupMode::gather, H> {
+ public:
+  static constexpr CallName call_name{"gather"};
+  using T = typename H::value_type;
+  explicit GatherRange(std::vector<H> handles)
+      : detail::RangeGroup<GroupMode::gather, H>(std::move(handles)) {}
+  auto finish() {
+    this->throw_decided();
+    if constexpr (!std::is_void_v<T>) {
+      std::vector<T> values;
+      values.reserve(this->handles_.size());
+      for (H& handle : this->handles_) values.push_back(handle.value(true));
+      return values;
+    }
+  }
+};
+
+template <class H>
+class [[nodiscard("all_settled waits only when awaited")]] SettledRange final
+    : public detail::RangeGroup<GroupMode::settled, H> {
+ public:
+  static constexpr CallName call_name{"all_settled"};
+  explicit SettledRange(std::vector<H> handles)
+      : detail::RangeGroup<GroupMode::settled, H>(std::move(handles)) {}
+  std::vector<Outcome<typename H::value_type>> finish() {
+    std::vector<Outcome<typename H::value_type>> outcomes;
+    outcomes.reserve(this->handles_.size());
+    for (H& handle : this->handles_) outcomes.push_back(outcome_of(handle, true));
+    return outcomes;
+  }
+};
+
+template <class... Hs>
+class [[nodiscard("all_settled waits only when awaited")]] SettledFixed final
+    : public detail::FixedGroup<GroupMode::settled, Hs...> {
+ public:
+  static constexpr CallName call_name{"all_settled"};
+  explicit SettledFixed(const Hs&... handles)
+      : detail::FixedGroup<GroupMode::settled, Hs...>(handles...) {}
+  std::tuple<Outcome<typename Hs::value_type>...> finish() {
+    return std::apply(
+        [](auto&... h) {
+          return std::tuple<Outcome<typename Hs::value_type>...>(outcome_of(h, true)...);
+        },
+        this->handles_);
+  }
+};
+
+template <class H>
+class [[nodiscard("race waits only when awaited: co_await race(...)")]] RaceRange final
+    : public detail::RangeGroup<GroupMode::race, H> {
+ public:
+  static constexpr CallName call_name{"race"};
+  explicit RaceRange(std::vector<H> handles)
+      : detail::RangeGroup<GroupMode::race, H>(std::move(handles)) {
+    if (this->handles_.empty()) detail::throw_empty_race("race()");
+  }
+  Raced<H> finish() {
+    this->throw_decided();
+    const std::size_t won = this->decided();
+    auto value = this->handles_[won].value(false);
+    this->handles_.erase(this->handles_.begin() + static_cast<std::ptrdiff_t>(won));
+    return Raced<H>(won, std::move(value), std::move(this->handles_));
+  }
+};
+
+template <class... Hs>
+class [[nodiscard("race waits only when awaited: co_await race(...)")]] RaceFixed final
+    : public detail::FixedGroup<GroupMode::race, Hs...> {
+ public:
+  static constexpr CallName call_name{"race"};
+  explicit RaceFixed(const Hs&... handles)
+      : detail::FixedGroup<GroupMode::race, Hs...>(handles...) {}
+  RacedOf<Hs...> finish() {
+    this->throw_decided();
+    return pick(std::index_sequence_for<Hs...>());
+  }
+
+ private:
+  template <std::size_t... Is>
+  RacedOf<Hs...> pick(std::index_sequence<Is...>) {
+    using Value = typename RacedOf<Hs...>::Value;
+    std::optional<Value> won;
+    ((Is == this->decided()
+          ? static_cast<void>(won.emplace(std::in_place_index<Is>,
+                                          std::get<Is>(this->handles_).value(false)))
+          : static_cast<void>(0)),
+     ...);
+    return RacedOf<Hs...>(std::move(*won));
+  }
+};
+
+// Until one has settled: its index. Used by race() over operations.
+template <class H>
+class FirstSettled final : public detail::RangeGroup<GroupMode::race, H> {
+ public:
+  static constexpr CallName call_name{"race"};
+  explicit FirstSettled(std::vector<H> handles)
+      : detail::RangeGroup<GroupMode::race, H>(std::move(handles)) {}
+  std::size_t finish() const noexcept { return this->decided(); }
+};
+
+// Until one has completed (its index), or none has (no index). Used by any().
+template <class H>
+class FirstSuccess final : public detail::RangeGroup<GroupMode::any, H> {
+ public:
+  static constexpr CallName call_name{"any"};
+  explicit FirstSuccess(std::vector<H> handles)
+      : detail::RangeGroup<GroupMode::any, H>(std::move(handles)) {}
+  std::optional<std::size_t> finish() {
+    if (this->decided() == GroupCall::kNone) return std::nullopt;
+    return this->decided();
+  }
+};
+
+namespace detail {
+
+template <WaitableRange R>
+auto to_vector(R&& range) {
+  using H = HandleOf<R>;
+  if constexpr (std::is_same_v<std::remove_cvref_t<R>, std::vector<H>>) {
+    return std::vector<H>(std::forward<R>(range));
+  } else {
+    std::vector<H> handles;
+    for (auto&& handle : range) handles.push_back(handle);
+    return handles;
+  }
+}
+
+}  // namespace detail
+
+template <WaitableHandle... Hs>
+auto gather(const Hs&... handles) {
+  (detail::require_copyable<Hs>(), ...);
+  return GatherFixed<Hs...>(handles...);
+}
+template <WaitableRange R>
+auto gather(R&& handles) {
+  detail::require_copyable<detail::HandleOf<R>>();
+  return GatherRange<detail::HandleOf<R>>(detail::to_vector(std::forward<R>(handles)));
+}
+
+template <WaitableHandle... Hs>
+auto all_settled(const Hs&... handles) {
+  (detail::require_copyable<Hs>(), ...);
+  return SettledFixed<Hs...>(handles...);
+}
+template <WaitableRange R>
+auto all_settled(R&& handles) {
+  detail::require_copyable<detail::HandleOf<R>>();
+  return SettledRange<detail::HandleOf<R>>(detail::to_vector(std::forward<R>(handles)));
+}
+
+template <WaitableHandle H, WaitableHandle... Hs>
+auto race(const H& first, const Hs&... rest) {
+  (detail::require_copyable<Hs>(), ..., detail::require_copyable<H>());
+  return RaceFixed<H, Hs...>(first, rest...);
+}
+template <WaitableRange R>
+auto race(R&& handles) {
+  detail::require_copyable<detail::HandleOf<R>>();
+  return RaceRange<detail::HandleOf<R>>(detail::to_vector(std::forward<R>(handles)));
+}
+
+}  // namespace tiffany

@@ -1,0 +1,192 @@
+// A handle: how one task knows another.
+//
+// Copyable, eight bytes, and harmless to drop: the task belongs to its scope. As long as a handle
+// lives, the result of the task can be had, by any number of waiters, before and after it ended.
+//
+//   int a = co_await h;                     its value, or its exception thrown here
+//   Outcome<int> o = co_await h.outcome();  how it ended; never throws
+//   auto r = co_await within(5ms, h);       waits so long at most; the task goes on
+//
+// A result that cannot be copied is taken by awaiting an rvalue, once: `co_await std::move(h)`.
+//
+// Cancel of the one who waits. Before start: the wait is not begun. While parked: the wait is
+// withdrawn, the awaited task goes on. After completion: the result is delivered first.
+#pragma once
+
+#include <exception>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/base/outcome.hpp"
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/system_call.hpp"
+#include "tiffany/core/task_record.hpp"
+
+namespace tiffany {
+
+template <class T>
+class Handle;
+template <class H, bool kTake>
+class Join;
+template <class H>
+class JoinOutcome;
+
+namespace detail {
+[[noreturn]] void throw_empty_handle();
+[[noreturn]] void throw_value_taken(const TaskRecord& task);
+}  // namespace detail
+
+template <class T>
+class Handle {
+ public:
+  using value_type = T;
+
+  Handle() noexcept = default;
+  // Takes over the caller's reference. For engines.
+  static Handle adopt(TaskRecord& record) noexcept {
+    Handle handle;
+    handle.record_ = Ref<TaskRecord>::adopt(&record);
+    return handle;
+  }
+
+  TaskId id() const { return record().id(); }
+  State state() const { return record().state(); }
+  bool done() const { return record().settled(); }
+  std::string_view name() const { return record().name(); }
+  // Shows in reports and logs. Returns the handle: `auto h = spawn(f).named("fetch");`
+  Handle named(std::string_view name) && {
+    record().set_name(name);
+    return std::move(*this);
+  }
+  Handle& named(std::string_view name) & {
+    record().set_name(name);
+    return *this;
+  }
+
+  // Asks the task to stop, and returns at once.
+  void cancel(std::string_view why = {},
+              std::source_location site = std::source_location::current()) const {
+    cancel_with(CancelCause::requested, why, site);
+  }
+  void cancel_with(CancelCause cause, std::string_view why, std::source_location site) const {
+    Scheduler* scheduler = Scheduler::owner(record());
+    if (scheduler != nullptr) scheduler->cancel(record(), scheduler->reason(cause, why, site));
+  }
+
+  // Awaited: how the task ended, as a value.
+  JoinOutcome<Handle> outcome() const { return JoinOutcome<Handle>(*this); }
+
+  explicit operator bool() const noexcept { return static_cast<bool>(record_); }
+  friend bool operator==(const Handle& a, const Handle& b) noexcept {
+    return a.record_.get() == b.record_.get();
+  }
+
+  // ---- For system calls ----
+
+  Waitable& waitable() const { return record(); }
+  // The value of a completed task: copied, or moved when nobody else can ask for it (`take`).
+  ValueOf<T> value(bool take) const {
+    TaskRecord& task = record();
+    if constexpr (std::is_void_v<T>) {
+      return Unit();
+    } else {
+      if (task.has(TaskRecord::kValueTaken)) [[unlikely]] detail::throw_value_taken(task);
+      T& stored = *task.template stored<T>();
+      if constexpr (std::is_copy_constructible_v<T>) {
+        return take && task.refs_ == 1 ? T(std::move(stored)) : T(stored);
+      } else {
+        task.set(TaskRecord::kValueTaken);
+        return T(std::move(stored));
+      }
+    }
+  }
+
+ private:
+  TaskRecord& record() const {
+    if (!record_) [[unlikely]] detail::throw_empty_handle();
+    return *record_;
+  }
+
+  Ref<TaskRecord> record_;
+};
+
+// Registers with a waitable, unless it has settled. Refuses a task that waits for itself.
+Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter, SystemCall& call);
+
+// Waits for one waitable. The value is moved out when kTake is set.
+template <class H, bool kTake>
+class Join final : public SystemCall {
+ public:
+  using T = typename H::value_type;
+  static constexpr CallName call_name{"join"};
+
+  explicit Join(H handle) : handle_(std::move(handle)) {}
+
+  Answer start(Scheduler&, TaskRecord& task) {
+    return begin_join(handle_.waitable(), task, waiter_, *this);
+  }
+  void withdraw() noexcept override { handle_.waitable().remove_waiter(waiter_); }
+  void on_settled(Scheduler& scheduler, Waiter&) noexcept override { scheduler.wake(*task()); }
+  T finish() {
+    Waitable& target = handle_.waitable();
+    if (target.state() != State::completed) {
+      target.mark_observed();
+      std::rethrow_exception(target.error());
+    }
+    if constexpr (!std::is_void_v<T>) return handle_.value(kTake);
+  }
+  std::string describe() const override { return handle_.waitable().describe(); }
+  void visit_waits(WaitVisitor& visitor) const override {
+    visitor.on_waitable(handle_.waitable());
+  }
+
+ private:
+  H handle_;
+  Waiter waiter_;
+};
+
+// The outcome of a settled waitable.
+template <class H>
+Outcome<typename H::value_type> outcome_of(const H& handle, bool take) {
+  using Result = Outcome<typename H::value_type>;
+  Waitable& target = handle.waitable();
+  if (target.state() == State::completed) return Result::success(handle.value(take));
+  target.mark_observed();
+  return Result::failure(target.error(), target.state() == State::cancelled);
+}
+
+template <class H>
+class JoinOutcome final : public SystemCall {
+ public:
+  static constexpr CallName call_name{"join_outcome"};
+
+  explicit JoinOutcome(H handle) : handle_(std::move(handle)) {}
+
+  Answer start(Scheduler&, TaskRecord& task) {
+    return begin_join(handle_.waitable(), task, waiter_, *this);
+  }
+  void withdraw() noexcept override { handle_.waitable().remove_waiter(waiter_); }
+  void on_settled(Scheduler& scheduler, Waiter&) noexcept override { scheduler.wake(*task()); }
+  Outcome<typename H::value_type> finish() { return outcome_of(handle_, false); }
+  std::string describe() const override { return handle_.waitable().describe(); }
+  void visit_waits(WaitVisitor& visitor) const override {
+    visitor.on_waitable(handle_.waitable());
+  }
+
+ private:
+  H handle_;
+  Waiter waiter_;
+};
+
+// Asks the task to stop and returns at once. Not started: it never starts. Suspended: `Cancelled`
+// is thrown where it is. Ended: nothing happens, its result stays.
+template <class T>
+void cancel(const Handle<T>& handle, std::string_view why = {},
+            std::source_location site = std::source_location::current()) {
+  handle.cancel(why, site);
+}
+
+}  // namespace tiffany

@@ -1,0 +1,86 @@
+// How a scheduler runs. Every setting has a default that is right for a first program.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "tiffany/base/time.hpp"
+#include "tiffany/core/id.hpp"
+#include "tiffany/core/reactor.hpp"
+#include "tiffany/core/ready_queue.hpp"
+
+namespace tiffany {
+
+// A line a task wrote with log(), or that the runtime wrote for it.
+struct LogLine {
+  Time time;
+  TaskId task;
+  std::string_view task_name;
+  std::string_view message;
+};
+
+class Options {
+ public:
+  Options() = default;
+
+  // Time jumps from deadline to deadline and costs nothing; the run can be repeated exactly.
+  Options&& virtual_time() && { return std::move(*this).clock(virtual_clock()); }
+  Options&& clock(std::unique_ptr<Reactor> reactor) && {
+    reactor_ = std::move(reactor);
+    return std::move(*this);
+  }
+  // Default: by priority, first in first out within one.
+  Options&& order(std::unique_ptr<ReadyPolicy> policy) && {
+    policy_ = std::move(policy);
+    return std::move(*this);
+  }
+  // How many system calls a task may make in a row that are answered at once, before it goes to the
+  // back of the queue. 1 makes every call a switch.
+  Options&& quantum(std::uint32_t steps) && {
+    quantum_ = steps;
+    return std::move(*this);
+  }
+  // How many tasks run between two looks at the clock and at what came from outside.
+  Options&& turn(std::uint32_t tasks) && {
+    turn_ = tasks;
+    return std::move(*this);
+  }
+  // Seeds what the runtime draws itself (UUIDs). Unset: from the operating system with a real clock,
+  // zero with a virtual one.
+  Options&& seed(std::uint64_t value) && {
+    seed_ = value;
+    return std::move(*this);
+  }
+  // Keeps the order in which tasks were picked, for recorded_order().
+  Options&& record_picks(bool on = true) && {
+    record_picks_ = on;
+    return std::move(*this);
+  }
+  // Where log() and reports go. Default: standard error.
+  Options&& log_to(std::function<void(const LogLine&)> sink) && {
+    log_ = std::move(sink);
+    return std::move(*this);
+  }
+
+ private:
+  friend class Scheduler;
+
+  // Enough that a loop over results that are all there is not slowed by the queue (a switch costs
+  // about as much as eight such calls), small enough that its neighbours wait microseconds.
+  static constexpr std::uint32_t kQuantum = 128;
+  // A look at a real clock costs about as much as four tasks; spread over this many it vanishes.
+  static constexpr std::uint32_t kTurn = 128;
+
+  std::unique_ptr<Reactor> reactor_;
+  std::unique_ptr<ReadyPolicy> policy_;
+  std::uint32_t quantum_ = kQuantum;
+  std::uint32_t turn_ = kTurn;
+  std::optional<std::uint64_t> seed_;
+  std::function<void(const LogLine&)> log_;
+  bool record_picks_ = false;
+};
+
+}  // namespace tiffany

@@ -1,0 +1,105 @@
+// Which of the ready tasks runs next.
+//
+// The default order is by priority (small number first) and first-in-first-out within one. It is a
+// ring of record addresses per priority rather than a linked list: the ring lets the processor
+// fetch the next tasks while this one runs, which is worth a factor of five with a million tasks.
+// Other orders come in through ReadyPolicy; they cost a virtual call per task.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tiffany/core/task_record.hpp"
+
+namespace tiffany {
+
+// An order of one's own. `pop` is only called when `size` is not zero, and must return every task
+// that was pushed exactly once. It must not depend on addresses, or the run cannot be repeated.
+class ReadyPolicy {
+ public:
+  virtual ~ReadyPolicy() = default;
+  virtual void push(TaskRecord& task) = 0;
+  virtual TaskRecord& pop() = 0;
+  virtual std::size_t size() const noexcept = 0;
+};
+
+// Priorities are ignored; first come, first served.
+std::unique_ptr<ReadyPolicy> fifo_order();
+// The newest ready task first, within a priority. Walks a tree of tasks depth first, so that few
+// are alive at a time; starves old ones as long as new ones come.
+std::unique_ptr<ReadyPolicy> depth_first_order();
+// A seeded choice among the ready tasks of the most urgent priority. For finding races.
+std::unique_ptr<ReadyPolicy> random_order(std::uint64_t seed);
+// The order of an earlier run: `picks` is what `Scheduler::picks()` gave. When the recorded task is
+// not ready at its turn the run stops with an error (Errc::diverged) that names both sides. After
+// the last pick it goes on by priority.
+std::unique_ptr<ReadyPolicy> recorded_order(std::vector<TaskId> picks);
+
+class ReadyQueue {
+ public:
+  explicit ReadyQueue(std::unique_ptr<ReadyPolicy> policy = nullptr) noexcept
+      : policy_(std::move(policy)) {}
+  ~ReadyQueue();
+  ReadyQueue(const ReadyQueue&) = delete;
+  ReadyQueue& operator=(const ReadyQueue&) = delete;
+
+  bool empty() const noexcept { return count_ == 0; }
+  std::size_t size() const noexcept { return count_; }
+
+  void push(TaskRecord& task) {
+    if (policy_ != nullptr) [[unlikely]] {
+      policy_->push(task);
+      ++count_;
+      return;
+    }
+    const unsigned priority = task.priority_;
+    Ring& ring = rings_[priority];
+    if (ring.tail - ring.head == ring.capacity) [[unlikely]] grow(ring);
+    ring.slots[ring.tail++ & (ring.capacity - 1)] = &task;
+    ++count_;
+    if (priority < best_) best_ = priority;
+  }
+
+  TaskRecord& pop() {
+    if (policy_ != nullptr) [[unlikely]] {
+      TaskRecord& picked = policy_->pop();
+      --count_;
+      return picked;
+    }
+    --count_;
+    if (rings_[best_].head == rings_[best_].tail) [[unlikely]] find_best();
+    Ring& ring = rings_[best_];
+    const std::size_t mask = ring.capacity - 1;
+    TaskRecord* task = ring.slots[ring.head++ & mask];
+    if (ring.tail - ring.head > kAhead) {
+      // Two stages: the record first, then the frame that it points to.
+      __builtin_prefetch(ring.slots[(ring.head + kAhead) & mask], 1);
+      const char* frame = static_cast<const char*>(ring.slots[(ring.head + kNear) & mask]->cursor_);
+      __builtin_prefetch(frame, 1);
+      __builtin_prefetch(frame + 64, 1);
+    }
+    return *task;
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 8;
+  static constexpr std::size_t kNear = 4;
+
+  struct Ring {
+    TaskRecord** slots = nullptr;
+    std::size_t capacity = 0;
+    std::size_t head = 0;
+    std::size_t tail = 0;
+  };
+  static void grow(Ring& ring);
+  void find_best() noexcept;
+
+  std::size_t count_ = 0;
+  unsigned best_ = 0;  // no more urgent ring has tasks; this one may be empty
+  std::unique_ptr<ReadyPolicy> policy_;
+  Ring rings_[256];
+};
+
+}  // namespace tiffany

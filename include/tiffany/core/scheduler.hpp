@@ -1,0 +1,280 @@
+// The scheduler: single-threaded, deterministic, owner of its tasks.
+//
+// Each turn of its loop: (1) deliver what came from other threads, at most so many; (2) fire the
+// timers that are due; (3) run ready tasks, each until a system call that cannot be answered at once
+// or until its quantum is spent; (4) when nothing is ready, jump to the next deadline (virtual
+// clock) or sleep until then (real clock). now() is constant within a turn. When nothing is ready,
+// no timer is armed, nothing from outside can come, and tasks are left, that is a deadlock.
+//
+// Thread safety: a scheduler is driven by one thread at a time. Other threads reach it through
+// ExternalPromise and Gateway only (core/external.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiffany/base/arena.hpp"
+#include "tiffany/base/hash.hpp"
+#include "tiffany/base/random.hpp"
+#include "tiffany/base/time.hpp"
+#include "tiffany/core/cancel.hpp"
+#include "tiffany/core/inbox.hpp"
+#include "tiffany/core/options.hpp"
+#include "tiffany/core/ready_queue.hpp"
+#include "tiffany/core/scope.hpp"
+#include "tiffany/core/system_call.hpp"
+#include "tiffany/core/task_record.hpp"
+#include "tiffany/core/task_table.hpp"
+#include "tiffany/core/timer.hpp"
+
+namespace tiffany {
+
+// An external promise, as its scheduler knows it: something that may still hold a reference when the
+// scheduler ends.
+class ExternalEntry {
+ public:
+  virtual void scheduler_gone() noexcept = 0;
+
+ protected:
+  ~ExternalEntry() = default;
+
+ private:
+  friend class Scheduler;
+  ExternalEntry* next_ = nullptr;
+  ExternalEntry* prev_ = nullptr;
+};
+
+class Scheduler {
+ private:
+  std::shared_ptr<Inbox> inbox_;
+  Scope root_;
+
+ public:
+  explicit Scheduler(Options options = Options());
+  // Cancels what is left, joins it, and drops by force what does not end.
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Spawns into the root scope, from outside of any task or from within.
+  const Spawner spawn;
+
+  // ---- Driving it ----
+
+  // Runs until no task is left. Throws Deadlock when that cannot come to be.
+  void run();
+  // One turn that runs at most one task. False when nothing was ready. Time does not move.
+  bool step();
+  // Runs until nothing is ready at the present time, and returns how many slices that took.
+  std::size_t step_until_idle();
+  // Runs until the clock has reached `time` (a virtual one is moved there) or no task is left.
+  void run_until(Time time);
+  // Runs what is ready; when nothing is, waits until `deadline` at the most for something to come.
+  // True when anything ran. For embedding in another loop.
+  bool poll(Time deadline);
+  // Cancels every task, with that cause, and runs until all have ended.
+  void shutdown(std::string_view why = {},
+                std::source_location site = std::source_location::current());
+
+  // ---- Looking at it ----
+
+  Time now() const noexcept { return now_; }
+  std::size_t ready_len() const noexcept { return ready_.size() - dead_in_queue_; }
+  std::size_t live_tasks() const noexcept { return live_tasks_; }
+  std::size_t armed_timers() const noexcept { return timers_.size(); }
+  std::size_t pending_externals() const noexcept { return pending_externals_; }
+  // A rolling hash over every system call and end of a task: equal runs have equal hashes.
+  std::uint64_t trace_hash() const noexcept { return trace_; }
+  // The tasks in the order they were picked, when Options::record_picks is on.
+  const std::vector<TaskId>& picks() const noexcept { return picks_; }
+  std::uint64_t slices() const noexcept { return slices_; }
+  const Arena& arena() const noexcept { return *arena_; }
+  // Null when no task with this id is known any more.
+  TaskRecord* find(TaskId id) const noexcept { return tasks_.find(id); }
+  template <class Visit>
+  void for_each_task(Visit visit) const {
+    tasks_.for_each([&](TaskRecord& task) {
+      if (!task.settled()) visit(task);
+    });
+  }
+  // Who waits for what, where, and the cycle if there is one. In the order of the task slots.
+  std::string wait_report() const;
+
+  // ---- For tasks, through the functions in this_task.hpp and others ----
+
+  // The scheduler that is running a task on this thread right now, or null.
+  static Scheduler* current() noexcept { return current_; }
+  // As above, or an error (Errc::no_task) that names the call.
+  static Scheduler& require(std::string_view what);
+  // The scheduler that a task belongs to; null when it is gone.
+  static Scheduler* owner(const TaskRecord& task) noexcept;
+  TaskRecord* running() const noexcept { return running_; }
+  Scope& root() noexcept { return root_; }
+  // Where a plain spawn of this task goes.
+  Scope& scope_of(TaskRecord* task) noexcept;
+  Random& random() noexcept { return random_; }
+  void log(std::string_view message);
+
+  // Asks a task to stop. The first reason stands; an ended task keeps its value.
+  void cancel(TaskRecord& task, CancelReasonPtr reason) noexcept;
+  // By id. False when no such task is alive.
+  bool cancel(TaskId id, std::string_view why = {},
+              std::source_location site = std::source_location::current());
+  CancelReasonPtr reason(CancelCause cause, std::string_view why, std::source_location site) const;
+
+  // True when the next suspension of the running task will throw.
+  bool cancel_pending() const noexcept { return running_->has(TaskRecord::kCancelPending); }
+
+  // ---- For system calls ----
+
+  // The task parked on a call goes on. A task that is not parked is left alone.
+  void wake(TaskRecord& task) noexcept;
+  void arm(Timer& timer, Time deadline) noexcept { timers_.arm(timer, deadline); }
+  void disarm(Timer& timer) noexcept { timers_.cancel(timer); }
+  Arena& arena() noexcept { return *arena_; }
+  const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
+  void add_external(ExternalEntry& entry) noexcept;
+  void external_settled() noexcept { --pending_externals_; }
+  void remove_external(ExternalEntry& entry) noexcept;
+
+  // ---- For engines ----
+
+  // The running task makes a system call. True: answered, go on with `resumed`, then
+  // `call.finish()`. False: the engine must suspend the task's code; the same follows then.
+  template <Call C>
+  bool enter(C& call) {
+    TaskRecord& task = *running_;
+    ++task.steps_;
+    trace_ = mix(trace_, task.id_.value() ^ C::call_name.hash);
+    const Answer answer = call.start(*this, task);
+    if (answer == Answer::now) {
+      if (--budget_ > 0) [[likely]] return true;
+      return quantum_spent(task);
+    }
+    if (answer == Answer::yield) return yielded(task);
+    if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
+      call.withdraw();
+      task.set(TaskRecord::kDeliverCancel);
+      return true;
+    }
+    static_cast<SystemCall&>(call).task_ = &task;
+    task.waiting_on_ = &call;
+    task.state_ = State::blocked;
+    return false;
+  }
+  // To be called first when a task's code goes on after a system call; throws Cancelled if it must.
+  void resumed() {
+    if (running_->has(TaskRecord::kDeliverCancel)) [[unlikely]] throw_cancelled();
+  }
+
+  // Makes a record of an engine's type, in the given scope, and queues it. The caller owns one
+  // reference to it.
+  template <class Record, class... Args>
+  Record& make_task(Scope& scope, std::uint8_t priority, const std::source_location& site,
+                    Args&&... args) {
+    static_assert(sizeof(Record) == sizeof(TaskRecord), "an engine keeps its state elsewhere");
+    const TaskTable::Slot slot = tasks_.take();
+    Record* record;
+    try {
+      record = new (slot.memory) Record(*this, std::forward<Args>(args)...);
+    } catch (...) {
+      tasks_.give_back(slot.id);
+      throw;
+    }
+    admit(*record, slot.id, scope, priority, site);
+    return *record;
+  }
+  // The code of a task has ended and its result is stored. Wakes who waits for it.
+  void finish(TaskRecord& task, State state) noexcept;
+
+  // What the coroutine engine keeps here because every frame needs it: the frame to resume next,
+  // whether the task has left the processor, and an exception on its way from a callee to its caller.
+  struct Trampoline {
+    void* frame = nullptr;
+    bool left = false;
+    std::exception_ptr flying;
+  };
+  Trampoline trampoline;
+
+ private:
+  friend class CancelRegion;
+  friend class Scope;
+  friend class TaskRecord;
+
+  void admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t priority,
+             const std::source_location& site) noexcept;
+  bool yielded(TaskRecord& task) noexcept {
+    if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
+      task.set(TaskRecord::kDeliverCancel);
+      return true;
+    }
+    return give_way(task);
+  }
+  bool quantum_spent(TaskRecord& task) noexcept {
+    budget_ = quantum_;
+    task.set(TaskRecord::kHasResult);
+    if (!give_way(task)) return false;
+    task.clear(TaskRecord::kHasResult);
+    return true;
+  }
+  // To the back of the queue. A task that is alone goes on at once instead, but not for longer
+  // than the turn: timers and other threads must be looked at.
+  bool give_way(TaskRecord& task) noexcept {
+    if (ready_.empty() && turn_left_ > 1) {
+      --turn_left_;
+      return true;
+    }
+    task.state_ = State::suspended;
+    requeue_ = true;
+    return false;
+  }
+  [[noreturn]] void throw_cancelled();
+  void push(TaskRecord& task);
+  void run_slice(TaskRecord& task);
+  std::size_t run_turn(std::size_t slices);
+  bool look_outside();
+  enum class Idle { moved_on, nothing_to_wait_for };
+  Idle idle(Time limit);
+  bool can_be_woken_from_outside() const;
+  class Drive;
+  // Why the running task must stop, as seen from where it is.
+  CancelReasonPtr why_cancelled() const;
+  void refresh_cancel(TaskRecord& task) noexcept;
+  static const CancelReasonPtr* effective_reason(const TaskRecord& task) noexcept;
+  void interrupt(TaskRecord& task) noexcept;
+  void report_failure(TaskRecord& task) noexcept;
+  void drop_everything() noexcept;
+
+  static inline constinit thread_local Scheduler* current_ = nullptr;
+
+  TaskRecord* running_ = nullptr;
+  std::int64_t budget_ = 0;
+  std::uint64_t trace_ = 0;
+  std::size_t turn_left_ = 0;
+  bool requeue_ = false;
+  std::uint32_t quantum_;
+  std::uint32_t turn_;
+  std::uint64_t slices_ = 0;
+  Time now_;
+  ReadyQueue ready_;
+  std::size_t dead_in_queue_ = 0;
+  std::size_t live_tasks_ = 0;
+  std::size_t pending_externals_ = 0;
+  ExternalEntry* externals_ = nullptr;
+  Arena* arena_;
+  TaskTable tasks_;
+  std::unique_ptr<Reactor> reactor_;
+  TimerWheel timers_;
+  Random random_;
+  std::function<void(const LogLine&)> log_;
+  bool record_picks_;
+  bool tearing_down_ = false;
+  std::vector<TaskId> picks_;
+};
+
+}  // namespace tiffany

@@ -1,0 +1,118 @@
+// A scope owns tasks: none of them outlives it, and its policy decides what a failure does.
+//
+// User code opens one with the block form, `co_await scope([&](Scope& s) -> Task<void> {...})`
+// (engine/structured.hpp), and spawns into it with `s.spawn(f, args...)`. Tasks spawned by those
+// tasks belong to the same scope unless they open one of their own.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <source_location>
+#include <string_view>
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/base/time.hpp"
+#include "tiffany/core/cancel.hpp"
+#include "tiffany/core/spawner.hpp"
+#include "tiffany/core/system_call.hpp"
+#include "tiffany/core/timer.hpp"
+
+namespace tiffany {
+
+// Thrown by a scope block that was cancelled by itself (its deadline, or Scope::cancel) before it
+// had run to its end. All tasks of the scope have ended when it is thrown.
+class ScopeCancelled : public Error {
+ public:
+  explicit ScopeCancelled(CancelReasonPtr reason);
+  const CancelReason& reason() const noexcept { return *reason_; }
+
+ private:
+  CancelReasonPtr reason_;
+};
+
+enum class ScopePolicy : std::uint8_t {
+  fail_fast,  // the first failure cancels the block and every other task, and is thrown at the end
+  collect,    // failures stay with the handles
+  root,       // as collect, and a failure that nobody looked at is reported
+};
+
+class Scope {
+ public:
+  // Spawns into this scope: `s.spawn(f, args...)`, `s.spawn.with_priority(3)(f, args...)`.
+  const Spawner spawn;
+
+  // Cancels the block (where it is suspended next) and every task of the scope. Returns at once.
+  void cancel(std::string_view why = {},
+              std::source_location site = std::source_location::current());
+  // Cancels the scope, with that cause, when the time has come. The last call stands.
+  void set_deadline(Time when, std::source_location site = std::source_location::current());
+  void set_timeout(Duration delay, std::source_location site = std::source_location::current());
+
+  // Tasks that have not ended yet.
+  std::size_t live() const noexcept { return live_; }
+  bool cancelled() const noexcept { return reason_ != nullptr; }
+  Scheduler& scheduler() const noexcept { return scheduler_; }
+
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  // ---- For those who build blocks out of it; see engine/structured.hpp ----
+
+  // Opens a scope on the running task.
+  explicit Scope(ScopePolicy policy);
+  ~Scope();
+
+  // The block left with an exception. Cancels what is left.
+  void block_threw(std::exception_ptr error);
+  // The wait for the tasks was cancelled. Cancels what is left.
+  void join_cancelled();
+  // Throws what the scope has to throw, once nothing of it is left.
+  void finish();
+  void cancel_all(CancelReasonPtr reason);
+
+  // Parks until no task of the scope is left.
+  class Join final : public SystemCall {
+   public:
+    static constexpr CallName call_name{"join_scope"};
+    explicit Join(Scope& scope) noexcept : scope_(scope) {}
+    Answer start(Scheduler& scheduler, TaskRecord& task);
+    void withdraw() noexcept override;
+    void finish() noexcept {}
+    std::string describe() const override;
+    void visit_waits(WaitVisitor& visitor) const override;
+
+   private:
+    Scope& scope_;
+  };
+  Join join() noexcept { return Join(*this); }
+
+ private:
+  friend class Scheduler;
+  struct RootTag {};
+  Scope(Scheduler& scheduler, RootTag) noexcept;
+
+  void add(TaskRecord& task) noexcept;
+  void child_ended(TaskRecord& task) noexcept;
+  static void on_deadline(Scheduler& scheduler, Timer& timer) noexcept;
+
+  struct DeadlineTimer : Timer {
+    explicit DeadlineTimer(Scope& s) noexcept : Timer(&Scope::on_deadline), scope(s) {}
+    Scope& scope;
+    std::source_location site;
+  };
+
+  Scheduler& scheduler_;
+  std::optional<CancelRegion> region_;  // covers the block; the root scope has none
+  TaskRecord* first_ = nullptr;
+  TaskRecord* last_ = nullptr;
+  std::size_t live_ = 0;
+  TaskRecord* joiner_ = nullptr;
+  std::exception_ptr error_;
+  CancelReasonPtr reason_;
+  DeadlineTimer deadline_{*this};
+  ScopePolicy policy_;
+  bool cut_short_ = false;  // a cancel ended the block, or came from further out while it waited
+};
+
+}  // namespace tiffany

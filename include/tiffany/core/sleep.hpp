@@ -1,0 +1,124 @@
+// Sleep, yield and the other small system calls.
+#pragma once
+
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "tiffany/base/time.hpp"
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/system_call.hpp"
+
+namespace tiffany {
+
+// co_await sleep(10ms): goes on after that long. Zero goes through the timers too; a negative time
+// is an error.
+// Cancel. Before start: the timer is not armed. While parked: it is disarmed, and a virtual clock
+// does not jump to it any more. After completion: the sleep is over, and the next suspension throws.
+class [[nodiscard("sleep does nothing until awaited: co_await sleep(...)")]] Sleep final
+    : public SystemCall,
+      private Timer {
+ public:
+  static constexpr CallName call_name{"sleep"};
+  explicit Sleep(Time deadline) noexcept : Timer(&Sleep::on_alarm, deadline) {}
+
+  Answer start(Scheduler& scheduler, TaskRecord&) noexcept {
+    scheduler.arm(*this, deadline());
+    return Answer::parked;
+  }
+  void withdraw() noexcept override { Scheduler::current()->disarm(*this); }
+  void finish() noexcept {}
+  std::string describe() const override;
+
+ private:
+  static void on_alarm(Scheduler& scheduler, Timer& timer) noexcept;
+};
+
+Sleep sleep(Duration delay);
+// A time that has passed is allowed, and goes through the timers like zero.
+Sleep sleep_until(Time deadline);
+
+// co_await yield(): to the back of the queue; others of the same priority run first.
+// Cancel. Before start and while queued: thrown at the yield. It has no result that could win.
+class [[nodiscard("yield does nothing until awaited: co_await yield()")]] Yield final
+    : public SystemCall {
+ public:
+  static constexpr CallName call_name{"yield"};
+  Yield() noexcept = default;
+  Answer start(Scheduler&, TaskRecord&) noexcept { return Answer::yield; }
+  void withdraw() noexcept override {}
+  void finish() noexcept {}
+  std::string describe() const override { return "its next turn"; }
+};
+inline Yield yield() noexcept { return Yield(); }
+
+// co_await checkpoint(): gives way only when the quantum is spent, and stops here if cancelled. For
+// loops that compute.
+// Cancel. Always thrown here; it has no result that could win.
+class [[nodiscard("checkpoint does nothing until awaited")]] Checkpoint final : public SystemCall {
+ public:
+  static constexpr CallName call_name{"checkpoint"};
+  Checkpoint() noexcept = default;
+  Answer start(Scheduler& scheduler, TaskRecord&) noexcept {
+    return scheduler.cancel_pending() ? Answer::yield : Answer::now;
+  }
+  void withdraw() noexcept override {}
+  void finish() noexcept {}
+  std::string describe() const override { return "its next turn"; }
+};
+inline Checkpoint checkpoint() noexcept { return Checkpoint(); }
+
+// co_await get_id(): the id of the running task, as a system call. `this_task::id()` is the same
+// without one.
+// Cancel. It never suspends, so it is answered.
+class [[nodiscard]] GetId final : public SystemCall {
+ public:
+  static constexpr CallName call_name{"get_id"};
+  GetId() noexcept = default;
+  Answer start(Scheduler&, TaskRecord& task) noexcept {
+    id_ = task.id();
+    return Answer::now;
+  }
+  void withdraw() noexcept override {}
+  TaskId finish() const noexcept { return id_; }
+  std::string describe() const override { return "its id"; }
+
+ private:
+  TaskId id_;
+};
+inline GetId get_id() noexcept { return GetId(); }
+
+// co_await log("text"): writes a line to the scheduler's log, with the time and the task.
+// Cancel. It never suspends, so it is answered.
+class [[nodiscard("log does nothing until awaited: co_await log(...)")]] Log final
+    : public SystemCall {
+ public:
+  static constexpr CallName call_name{"log"};
+  explicit Log(std::string message) noexcept : message_(std::move(message)) {}
+  Answer start(Scheduler& scheduler, TaskRecord&) {
+    scheduler.log(message_);
+    return Answer::now;
+  }
+  void withdraw() noexcept override {}
+  void finish() noexcept {}
+  std::string describe() const override { return "the log"; }
+
+ private:
+  std::string message_;
+};
+inline Log log(std::string message) { return Log(std::move(message)); }
+
+// The time of this turn, on the clock of the scheduler that runs the caller.
+Time now();
+
+namespace this_task {
+TaskId id();
+// Shows in reports and logs.
+void set_name(std::string_view name);
+std::string_view name();
+// Asks the running task itself to stop; its next suspension throws.
+void cancel(std::string_view why = {},
+            std::source_location site = std::source_location::current());
+}  // namespace this_task
+
+}  // namespace tiffany

@@ -1,0 +1,74 @@
+// `spawn(f, args...)`: the one way a task comes into being.
+//
+// The callable and the arguments are stored with the task, so nothing dangles: what `f` takes by
+// reference refers to the stored copy, which lives as long as the task's code. The caller goes on;
+// the new task is queued. The handle may be dropped: the task belongs to its scope.
+//
+// Borrowed views (std::string_view, std::span, ...) are refused, because the task may outlive what
+// they look at: pass the owner (std::string, std::vector), or say `borrowed(view)`.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <utility>
+
+namespace tiffany {
+
+class Scope;
+
+// A function object rather than a function, so that every arity can end with the place it was
+// called from. Definitions of `start` are in engine/spawn.hpp.
+class Spawner {
+ public:
+  // No scope: the nearest one around the running task.
+  constexpr explicit Spawner(Scope* scope = nullptr, std::uint8_t priority = 10) noexcept
+      : scope_(scope), priority_(priority) {}
+
+  // 0 is the most urgent, 10 the default, 255 the least.
+  constexpr Spawner with_priority(std::uint8_t priority) const noexcept {
+    return Spawner(scope_, priority);
+  }
+  constexpr Spawner system() const noexcept { return with_priority(0); }
+
+  using Site = std::source_location;
+
+  template <class F>
+  auto operator()(F&& f, Site site = Site::current()) const {
+    return start(site, std::forward<F>(f));
+  }
+  template <class F, class A>
+  auto operator()(F&& f, A&& a, Site site = Site::current()) const {
+    return start(site, std::forward<F>(f), std::forward<A>(a));
+  }
+  template <class F, class A, class B>
+  auto operator()(F&& f, A&& a, B&& b, Site site = Site::current()) const {
+    return start(site, std::forward<F>(f), std::forward<A>(a), std::forward<B>(b));
+  }
+  template <class F, class A, class B, class C>
+  auto operator()(F&& f, A&& a, B&& b, C&& c, Site site = Site::current()) const {
+    return start(site, std::forward<F>(f), std::forward<A>(a), std::forward<B>(b),
+                 std::forward<C>(c));
+  }
+  template <class F, class A, class B, class C, class D>
+  auto operator()(F&& f, A&& a, B&& b, C&& c, D&& d, Site site = Site::current()) const {
+    return start(site, std::forward<F>(f), std::forward<A>(a), std::forward<B>(b),
+                 std::forward<C>(c), std::forward<D>(d));
+  }
+  template <class F, class A, class B, class C, class D, class E>
+  auto operator()(F&& f, A&& a, B&& b, C&& c, D&& d, E&& e, Site site = Site::current()) const {
+    return start(site, std::forward<F>(f), std::forward<A>(a), std::forward<B>(b),
+                 std::forward<C>(c), std::forward<D>(d), std::forward<E>(e));
+  }
+
+ private:
+  template <class F, class... Args>
+  auto start(const Site& site, F&& f, Args&&... args) const;
+
+  Scope* scope_;
+  std::uint8_t priority_;
+};
+
+// Into the nearest scope around the running task.
+inline constexpr Spawner spawn{};
+
+}  // namespace tiffany

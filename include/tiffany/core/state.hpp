@@ -1,0 +1,30 @@
+// The states of a task, and of anything else that can be waited for.
+#pragma once
+
+#include <cstdint>
+
+namespace tiffany {
+
+//   Pending ──> Running ──> Completed | Failed | Cancelled
+//      │         │   ^
+//      │         │   └── Suspended   it yielded or its quantum was spent; it is queued
+//      │         │   └── Ready <── Blocked   what it waited for arrived; it is queued
+//      └─────────┴──> Cancelled
+//
+// The three last ones are final: whatever reached one of them never changes again.
+// A promise is Pending until it is Completed, Failed, or (as a task) Cancelled.
+enum class State : std::uint8_t {
+  pending,
+  ready,
+  running,
+  suspended,
+  blocked,
+  completed,
+  failed,
+  cancelled,
+};
+
+constexpr bool is_final(State state) noexcept { return state >= State::completed; }
+const char* name_of(State state) noexcept;
+
+}  // namespace tiffany

@@ -1,0 +1,95 @@
+// A system call: everything that a task can suspend on, as one small object.
+//
+// The object lives in the frame of the code that awaits it. The scheduler knows nothing of what it
+// does. To add one of your own, derive from SystemCall and give it:
+//
+//   static constexpr CallName call_name{"my_call"};        // shows in reports and in the trace
+//   Answer start(Scheduler& scheduler, TaskRecord& task);  // answer at once, or register and park
+//   void withdraw() noexcept override;                     // the task was cancelled: unregister
+//   R finish();                                            // the value of the co_await expression
+//
+// `start` returns Answer::now when `finish` can be called at once, and Answer::parked after it has
+// stored `&task` somewhere from where `scheduler.wake(task)` will be called exactly once. Between
+// a wake and the resume the result has arrived: a cancel that comes then does not call `withdraw`,
+// and the task gets its result first.
+//
+// docs/07-system-calls.md builds one step by step; tests/core/system_call_test.cpp is that example.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tiffany/base/hash.hpp"
+
+namespace tiffany {
+
+class Scheduler;
+class TaskRecord;
+class Waitable;
+struct Waiter;
+
+enum class Answer : std::uint8_t {
+  now,     // the result is there; go on without suspending (unless the quantum is spent)
+  parked,  // wake() will come
+  yield,   // go to the back of the queue
+};
+
+// The name of a kind of call, with its hash for the trace computed at compile time.
+struct CallName {
+  constexpr explicit CallName(std::string_view text) noexcept
+      : name(text), hash(hash_name(text)) {}
+  std::string_view name;
+  std::uint64_t hash;
+};
+
+// What a parked call waits for, as the deadlock report and dumps see it.
+class WaitVisitor {
+ public:
+  // A task or promise that is still pending.
+  virtual void on_waitable(const Waitable& waitable) = 0;
+
+ protected:
+  ~WaitVisitor() = default;
+};
+
+class SystemCall {
+ public:
+  SystemCall(const SystemCall&) = delete;
+  SystemCall& operator=(const SystemCall&) = delete;
+
+  // Undoes what `start` registered. Called at most once, only while parked.
+  virtual void withdraw() noexcept = 0;
+
+  // One of the waiters this call registered was settled. Only for calls that use Waiter.
+  virtual void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept;
+
+  // For reports: what is waited for, in words, and the waitables themselves.
+  virtual std::string describe() const = 0;
+  virtual void visit_waits(WaitVisitor& visitor) const;
+
+  // True when only something outside of the scheduler can end the wait (a raw descriptor, a foreign
+  // callback); such a wait is never a deadlock.
+  virtual bool waits_for_outside() const noexcept { return false; }
+
+  TaskRecord* task() const noexcept { return task_; }
+
+ protected:
+  SystemCall() noexcept = default;
+  ~SystemCall() = default;
+
+ private:
+  friend class Scheduler;
+  TaskRecord* task_ = nullptr;
+};
+
+template <class C>
+concept Call = std::derived_from<C, SystemCall> &&
+               requires(C& call, Scheduler& scheduler, TaskRecord& task) {
+                 { C::call_name } -> std::convertible_to<const CallName&>;
+                 { call.start(scheduler, task) } -> std::same_as<Answer>;
+                 call.finish();
+               };
+
+}  // namespace tiffany

@@ -1,0 +1,105 @@
+// What can be waited for: tasks and promises, in the same way.
+//
+// Any number of waiters may wait on one waitable, before or after it settled; they are told in the
+// order they came. A waitable is reference-counted (not thread-safe: it belongs to its scheduler's
+// thread) and keeps its result as long as someone holds a reference.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "tiffany/core/state.hpp"
+
+namespace tiffany {
+
+class Scheduler;
+class SystemCall;
+class Waitable;
+
+// One entry in the wait list of a waitable. It lives inside the system call that waits, so waiting
+// allocates nothing; a call that waits for several things has one for each.
+struct Waiter {
+  Waiter* next = nullptr;
+  Waiter* prev = nullptr;
+  SystemCall* call = nullptr;
+
+  bool linked() const noexcept { return next != nullptr; }
+};
+
+class Waitable {
+ public:
+  Waitable(const Waitable&) = delete;
+  Waitable& operator=(const Waitable&) = delete;
+
+  State state() const noexcept { return state_; }
+  bool settled() const noexcept { return is_final(state_); }
+
+  // The error of a waitable that did not complete: what it failed with, or TaskCancelled.
+  virtual std::exception_ptr error() const = 0;
+  // For reports: `task #3 "fetch"`, `promise`.
+  virtual std::string describe() const = 0;
+
+  void add_ref() noexcept { ++refs_; }
+  void release() noexcept {
+    if (--refs_ == 0) dispose();
+  }
+
+  void add_waiter(Waiter& waiter, SystemCall& call) noexcept;
+  void remove_waiter(Waiter& waiter) noexcept;
+  bool has_waiters() const noexcept { return first_waiter_ != nullptr; }
+
+  // Someone has looked at the error, so it is not reported as unobserved.
+  void mark_observed() noexcept { observed_ = true; }
+
+ protected:
+  explicit Waitable(std::uint32_t refs) noexcept : refs_(refs) {}
+  ~Waitable() = default;
+
+  // Becomes final and tells the waiters, in the order they registered.
+  void settle(Scheduler& scheduler, State state) noexcept;
+  virtual void dispose() noexcept = 0;
+
+  Waiter* first_waiter_ = nullptr;  // circular; its prev is the last one
+  std::uint32_t refs_;
+  State state_ = State::pending;
+  bool observed_ = false;
+  // Room that TaskRecord uses, so that what a resume touches stays in one cache line.
+  std::uint8_t priority_ = 10;
+  std::uint8_t flags_ = 0;
+};
+
+// A counted reference to a waitable.
+template <class W>
+class Ref {
+ public:
+  Ref() noexcept = default;
+  explicit Ref(W* target) noexcept : target_(target) {
+    if (target_ != nullptr) target_->add_ref();
+  }
+  static Ref adopt(W* target) noexcept {
+    Ref ref;
+    ref.target_ = target;
+    return ref;
+  }
+  Ref(const Ref& other) noexcept : Ref(other.target_) {}
+  Ref(Ref&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(target_, other.target_);
+    return *this;
+  }
+  ~Ref() {
+    if (target_ != nullptr) target_->release();
+  }
+
+  W* get() const noexcept { return target_; }
+  W* operator->() const noexcept { return target_; }
+  W& operator*() const noexcept { return *target_; }
+  explicit operator bool() const noexcept { return target_ != nullptr; }
+
+ private:
+  W* target_ = nullptr;
+};
+
+}  // namespace tiffany

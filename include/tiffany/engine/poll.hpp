@@ -1,0 +1,209 @@
+// The poll engine: tasks written as state machines, beside coroutines and behind the same handles.
+//
+//   class Countdown : public AgentTask<std::string> {
+//     Poll<std::string> poll(PollContext& ctx) override {
+//       if (left_-- == 0) return Poll<std::string>::ready("lift-off");
+//       ctx.wake_after(1s);
+//       return Poll<std::string>::pending();
+//     }
+//     int left_ = 3;
+//   };
+//   auto h = spawn_agent(std::make_unique<Countdown>());
+//
+// poll() is called when the task is new and after each wake. It must not block. What it throws fails
+// the task. It can be joined, cancelled, gathered and raced like any other.
+//
+// Cancel. Before start: poll is never called. While parked: the wake-ups are withdrawn and on_cancel
+// is called instead of poll; the task is then over. After a wake: poll is called once more, since
+// what it waited for has arrived, and may finish; the next pending or again ends it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+#include "tiffany/core/group.hpp"
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/sleep.hpp"
+#include "tiffany/core/timer.hpp"
+
+namespace tiffany {
+
+// What a poll-style task waits for: any of several waitables, or a point in time.
+class PollWait final : public SystemCall, private Timer {
+ public:
+  static constexpr CallName call_name{"poll"};
+  PollWait() noexcept : Timer(&PollWait::on_time) {}
+
+  void clear() noexcept;
+  void add(Waitable& target);
+  void add(Time deadline) noexcept;
+
+  Answer start(Scheduler& scheduler, TaskRecord& task);
+  void withdraw() noexcept override;
+  void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override;
+  void finish() noexcept {}
+  std::string describe() const override;
+  void visit_waits(WaitVisitor& visitor) const override;
+
+ private:
+  static void on_time(Scheduler& scheduler, Timer& timer) noexcept;
+
+  struct Entry {
+    Waiter waiter;
+    Ref<Waitable> target;
+  };
+  std::vector<Entry> entries_;
+  std::optional<Time> deadline_;
+};
+
+// Passed to poll(): how to be called again.
+class PollContext {
+ public:
+  PollContext(Scheduler& scheduler, TaskRecord& task, PollWait& wait) noexcept
+      : scheduler_(scheduler), task_(task), wait_(wait) {}
+
+  Time now() const noexcept { return scheduler_.now(); }
+  TaskId id() const noexcept { return task_.id(); }
+
+  // Several may be asked for; the first that happens wakes the task, and ends them all.
+  template <WaitableHandle H>
+  void wake_on(const H& handle) {
+    wait_.add(handle.waitable());
+  }
+  void wake_at(Time deadline) noexcept { wait_.add(deadline); }
+  void wake_after(Duration delay) noexcept { wait_.add(after(now(), delay)); }
+
+ private:
+  Scheduler& scheduler_;
+  TaskRecord& task_;
+  PollWait& wait_;
+};
+
+template <class T>
+class Poll {
+ public:
+  // Done, with this result.
+  static Poll ready(ValueOf<T> value) {
+    Poll poll(Kind::ready);
+    poll.value_.emplace(std::move(value));
+    return poll;
+  }
+  static Poll ready()
+    requires std::is_void_v<T>
+  {
+    return ready(Unit());
+  }
+  // Call again when one of the wake-ups asked of the context has come; there must be one.
+  static Poll pending() noexcept { return Poll(Kind::pending); }
+  // Call again after the others had their turn.
+  static Poll again() noexcept { return Poll(Kind::again); }
+
+ private:
+  template <class U>
+  friend class PollRecord;
+  enum class Kind : std::uint8_t { ready, pending, again };
+  explicit Poll(Kind kind) noexcept : kind_(kind) {}
+
+  std::optional<ValueOf<T>> value_;
+  Kind kind_;
+};
+
+template <class T>
+class AgentTask {
+ public:
+  using value_type = T;
+  virtual ~AgentTask() = default;
+  virtual Poll<T> poll(PollContext& context) = 0;
+  virtual void on_cancel(const CancelReason& reason) noexcept { static_cast<void>(reason); }
+};
+
+class PollRecordBase : public TaskRecord {
+ public:
+  void visit_frames(FrameVisitor& visitor) const final;
+
+ protected:
+  PollRecordBase() noexcept = default;
+  ~PollRecordBase() = default;
+};
+
+template <class T>
+class PollRecord final : public PollRecordBase {
+ public:
+  PollRecord(Scheduler&, std::unique_ptr<AgentTask<T>> agent) {
+    new (storage_) Machine(std::move(agent));
+  }
+
+  void run(Scheduler& scheduler) override {
+    try {
+      while (poll_once(scheduler)) {
+      }
+    } catch (const Cancelled& cancelled) {
+      machine().agent->on_cancel(cancelled.reason());
+      drop_code();
+      scheduler.finish(*this, State::cancelled);
+    } catch (...) {
+      std::exception_ptr error = std::current_exception();
+      drop_code();
+      new (storage_) std::exception_ptr(std::move(error));
+      scheduler.finish(*this, State::failed);
+    }
+  }
+  void drop_code() noexcept override { machine().~Machine(); }
+  void drop_value() noexcept override { this->template unstore<ValueOf<T>>(); }
+
+ private:
+  struct Machine {
+    explicit Machine(std::unique_ptr<AgentTask<T>> a)
+        : agent(std::move(a)), wait(std::make_unique<PollWait>()) {}
+    std::unique_ptr<AgentTask<T>> agent;
+    std::unique_ptr<PollWait> wait;
+  };
+  static_assert(TaskRecord::fits_inline<Machine>);
+  Machine& machine() noexcept { return *this->template stored<Machine>(); }
+
+  // True when it is to be polled again at once.
+  bool poll_once(Scheduler& scheduler) {
+    scheduler.resumed();
+    PollWait& wait = *machine().wait;
+    wait.clear();
+    PollContext context(scheduler, *this, wait);
+    Poll<T> result = machine().agent->poll(context);
+    if (result.kind_ == Poll<T>::Kind::pending) return scheduler.enter(wait);
+    if (result.kind_ == Poll<T>::Kind::again) {
+      Yield yield;
+      return scheduler.enter(yield);
+    }
+    using Value = ValueOf<T>;
+    if constexpr (TaskRecord::fits_inline<Value>) {
+      drop_code();
+      new (storage_) Value(std::move(*result.value_));
+    } else {
+      Value* kept = TaskRecord::make_apart<Value>(scheduler.arena(), std::move(*result.value_));
+      drop_code();
+      new (storage_) Value*(kept);
+    }
+    scheduler.finish(*this, State::completed);
+    return false;
+  }
+};
+
+// Into the given scope, or the nearest one around the running task.
+template <class A>
+auto spawn_agent(Scope& scope, std::unique_ptr<A> agent,
+                 std::source_location site = std::source_location::current()) {
+  using T = typename A::value_type;
+  auto& record = scope.scheduler().make_task<PollRecord<T>>(scope, kDefaultPriority, site,
+                                                            std::move(agent));
+  return Handle<T>::adopt(record);
+}
+template <class A>
+auto spawn_agent(std::unique_ptr<A> agent,
+                 std::source_location site = std::source_location::current()) {
+  Scheduler& scheduler = Scheduler::require("spawn_agent()");
+  return spawn_agent(scheduler.scope_of(scheduler.running()), std::move(agent), site);
+}
+
+}  // namespace tiffany

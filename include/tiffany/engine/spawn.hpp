@@ -1,0 +1,166 @@
+// The coroutine engine's other half: a spawned coroutine, and what spawn() checks.
+#pragma once
+
+#include <coroutine>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "tiffany/core/handle.hpp"
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/spawner.hpp"
+#include "tiffany/engine/task.hpp"
+
+namespace tiffany {
+
+// What does not depend on the task's type: the trampoline and the stack of frames.
+class CoroutineRecord : public TaskRecord {
+ public:
+  void run(Scheduler& scheduler) final;
+  void visit_frames(FrameVisitor& visitor) const final;
+
+ protected:
+  CoroutineRecord() noexcept = default;
+  ~CoroutineRecord() = default;
+
+  // Calls the stored callable and returns the address of the coroutine it made.
+  virtual void* begin() = 0;
+  // The outermost frame has ended without an exception: keep its value, drop the code.
+  virtual void keep_value(Scheduler& scheduler) = 0;
+
+  // Keeps the exception, drops the code, and gives the state that follows from it.
+  State keep_error(std::exception_ptr error) noexcept;
+
+  void* outermost() const noexcept;
+
+ private:
+  void end(Scheduler& scheduler) noexcept;
+};
+
+template <class T, class Closure>
+class SpawnedCoroutine final : public CoroutineRecord {
+ public:
+  SpawnedCoroutine(Scheduler& scheduler, Closure&& closure) {
+    this->template store<Closure>(scheduler.arena(), std::move(closure));
+  }
+
+ private:
+  using Coroutine = std::coroutine_handle<typename Task<T>::promise_type>;
+
+  void* begin() override {
+    Task<T> task = (*this->template stored<Closure>())();
+    return task.coroutine_.release().address();
+  }
+  void keep_value([[maybe_unused]] Scheduler& scheduler) override {
+    if constexpr (std::is_void_v<T>) {
+      drop_code();
+    } else {
+      // The value leaves the frame before the frame, and then the arguments it may refer to, go.
+      // Whatever can throw comes before the code is dropped.
+      auto& promise = Coroutine::from_address(outermost()).promise();
+      if constexpr (TaskRecord::fits_inline<T>) {
+        T value = promise.take();
+        drop_code();
+        new (storage_) T(std::move(value));
+      } else {
+        T* kept = TaskRecord::make_apart<T>(scheduler.arena(), promise.take());
+        drop_code();
+        new (storage_) T*(kept);
+      }
+    }
+  }
+  void drop_code() noexcept override {
+    if (void* frame = outermost()) {
+      cursor_ = nullptr;
+      Coroutine::from_address(frame).destroy();
+    }
+    this->template unstore<Closure>();
+  }
+  void drop_value() noexcept override {
+    if constexpr (!std::is_void_v<T>) this->template unstore<T>();
+  }
+};
+
+namespace detail {
+
+template <class T>
+struct IsBorrowed : std::false_type {};
+template <class C, class Tr>
+struct IsBorrowed<std::basic_string_view<C, Tr>> : std::true_type {};
+template <class T, std::size_t N>
+struct IsBorrowed<std::span<T, N>> : std::true_type {};
+template <class T>
+struct IsBorrowed<std::initializer_list<T>> : std::true_type {};
+
+template <class V>
+struct Borrowed {
+  V view;
+  operator V() const noexcept { return view; }
+};
+
+template <class A>
+constexpr void refuse_views() {
+  static_assert(!IsBorrowed<A>::value,
+                "spawn keeps its arguments, but this view does not own what it looks at, which may "
+                "be gone when the task runs: pass the owner (std::string, std::vector), or "
+                "borrowed(view) when it outlives the task");
+}
+
+// A callable with its arguments. A class with a constructor, not a lambda: see the compiler notes.
+template <class F, class... Args>
+class BoundCall {
+ public:
+  template <class G, class... As>
+  explicit BoundCall(std::in_place_t, G&& f, As&&... args)
+      : f_(std::forward<G>(f)), args_(std::forward<As>(args)...) {}
+  auto operator()() {
+    return std::apply(
+        [this](Args&... args) -> decltype(auto) { return std::invoke(std::move(f_), std::move(args)...); },
+        args_);
+  }
+
+ private:
+  [[no_unique_address]] F f_;
+  [[no_unique_address]] std::tuple<Args...> args_;
+};
+
+}  // namespace detail
+
+// Says that a view outlives the task it is given to: `spawn(parse, borrowed(text))`.
+template <class V>
+auto borrowed(V view) {
+  return detail::Borrowed<V>{view};
+}
+
+template <class F, class... Args>
+auto Spawner::start(const Site& site, F&& f, Args&&... args) const {
+  (detail::refuse_views<std::decay_t<Args>>(), ...);
+  if constexpr (detail::IsTask<std::decay_t<F>>::value) {
+    static_assert(detail::always_false<F>,
+                  "spawn takes the callable and its arguments: write spawn(f, x), not spawn(f(x)), "
+                  "so that the arguments live as long as the task");
+  } else if constexpr (!std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>...>) {
+    static_assert(detail::always_false<F>,
+                  "this callable cannot be called with these arguments (they are passed as rvalues "
+                  "of their stored copies; use std::ref for a reference)");
+  } else {
+    using Result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;
+    static_assert(detail::IsTask<Result>::value,
+                  "spawn needs a coroutine that returns a Task: Task<T> f(...)");
+    using T = typename Result::value_type;
+    using Closure = detail::BoundCall<std::decay_t<F>, std::decay_t<Args>...>;
+    using Record = SpawnedCoroutine<T, Closure>;
+    Scheduler& scheduler =
+        scope_ != nullptr ? scope_->scheduler() : Scheduler::require("spawn()");
+    Scope& scope = scope_ != nullptr ? *scope_ : scheduler.scope_of(scheduler.running());
+    Record& record = scheduler.make_task<Record>(
+        scope, priority_, site,
+        Closure(std::in_place, std::forward<F>(f), std::forward<Args>(args)...));
+    return Handle<T>::adopt(record);
+  }
+}
+
+}  // namespace tiffany

@@ -1,0 +1,283 @@
+// Task<T>: straight-line code that may suspend. The coroutine engine's half that users see.
+//
+//   Task<int> twice(int n) { co_await sleep(1ms); co_return 2 * n; }
+//
+// A Task is a call that has not begun. It is awaited where it is made (`co_await twice(4)` runs it
+// as part of this task, like a function call) or spawned (`spawn(twice, 4)` makes it a task of its
+// own). It is move-only and does nothing when dropped.
+//
+// Calls nest to any depth on a constant native stack, in every build type: a frame never resumes
+// another one, it comes back to the run loop (a trampoline) and says which frame is next.
+// docs/decisions/0003-trampoline.md says why, with the measurements.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "tiffany/core/group.hpp"
+#include "tiffany/core/handle.hpp"
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/system_call.hpp"
+
+namespace tiffany {
+
+template <class T>
+class Task;
+
+// What every coroutine frame carries: who called it, on which scheduler, and at which line it is
+// suspended. Twenty-four bytes, and no types.
+class Frame {
+ public:
+  void* caller = nullptr;  // null in the outermost frame of a task
+  Scheduler* scheduler = nullptr;
+  std::source_location site;
+
+  static void* operator new(std::size_t size);
+  static void operator delete(void* frame, std::size_t size) noexcept {
+    Arena::deallocate(frame, size);
+  }
+
+  // The frame behind the address of a coroutine. Every promise type begins with a Frame.
+  static Frame& at(void* coroutine) noexcept {
+    return std::coroutine_handle<Frame>::from_address(coroutine).promise();
+  }
+};
+
+namespace detail {
+
+// The last thing a coroutine does: name the caller as the next frame, or end the task.
+class ReturnToCaller {
+ public:
+  bool await_ready() const noexcept { return false; }
+  template <class P>
+  void await_suspend(std::coroutine_handle<P> coroutine) const noexcept {
+    Frame& frame = coroutine.promise();
+    Scheduler::Trampoline& trampoline = frame.scheduler->trampoline;
+    if (frame.caller != nullptr) [[likely]] {
+      trampoline.frame = frame.caller;
+    } else {
+      trampoline.frame = nullptr;
+      trampoline.left = true;
+    }
+  }
+  void await_resume() const noexcept {}
+};
+
+// co_await of a system call. `Held` is a reference to a call that lives in the awaiting frame, or a
+// call that is made here for a handle.
+template <class Held>
+class AwaitCall {
+ public:
+  template <class From>
+  AwaitCall(Frame& frame, From&& from) : frame_(frame), call_(std::forward<From>(from)) {}
+  bool await_ready() { return frame_.scheduler->enter(call_); }
+  void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+    Scheduler::Trampoline& trampoline = frame_.scheduler->trampoline;
+    trampoline.frame = coroutine.address();
+    trampoline.left = true;
+  }
+  decltype(auto) await_resume() {
+    frame_.scheduler->resumed();
+    return call_.finish();
+  }
+
+ private:
+  Frame& frame_;
+  Held call_;
+};
+
+// co_await of another coroutine: a call.
+template <class T>
+class AwaitTask {
+ public:
+  using Promise = typename Task<T>::promise_type;
+  AwaitTask(Frame& caller, std::coroutine_handle<Promise> callee) noexcept
+      : caller_(caller), callee_(callee) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+    Frame& frame = callee_.promise();
+    frame.caller = coroutine.address();
+    frame.scheduler = caller_.scheduler;
+    caller_.scheduler->trampoline.frame = callee_.address();
+  }
+  T await_resume() {
+    std::exception_ptr& flying = caller_.scheduler->trampoline.flying;
+    if (flying != nullptr) [[unlikely]] std::rethrow_exception(std::exchange(flying, nullptr));
+    if constexpr (!std::is_void_v<T>) return callee_.promise().take();
+  }
+
+ private:
+  Frame& caller_;
+  std::coroutine_handle<Promise> callee_;
+};
+
+template <class T>
+inline constexpr bool always_false = false;
+
+template <class T>
+struct IsTask : std::false_type {};
+template <class T>
+struct IsTask<Task<T>> : std::true_type {};
+
+class PromiseBase : public Frame {
+ public:
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  ReturnToCaller final_suspend() const noexcept { return {}; }
+  void unhandled_exception() noexcept { scheduler->trampoline.flying = std::current_exception(); }
+
+  using Site = std::source_location;
+
+  template <class T>
+  auto await_transform(Task<T>&& task, Site at = Site::current()) noexcept {
+    site = at;
+    return AwaitTask<T>(*this, task.coroutine_.get());
+  }
+  template <Call C>
+  auto await_transform(C&& call, Site at = Site::current()) noexcept
+    requires(!std::is_lvalue_reference_v<C>)
+  {
+    site = at;
+    return AwaitCall<C&>(*this, call);
+  }
+  template <WaitableHandle H>
+  auto await_transform(const H& handle, Site at = Site::current()) {
+    site = at;
+    require_copyable<H>();
+    return AwaitCall<Join<H, false>>(*this, handle);
+  }
+  template <WaitableHandle H>
+  auto await_transform(H&& handle, Site at = Site::current())
+    requires(!std::is_lvalue_reference_v<H>)
+  {
+    site = at;
+    return AwaitCall<Join<H, true>>(*this, std::move(handle));
+  }
+  template <class X>
+    requires(!Call<std::remove_cvref_t<X>> || std::is_lvalue_reference_v<X>) &&
+            (!WaitableHandle<std::remove_cvref_t<X>>)
+  void await_transform(X&&) {
+    if constexpr (IsTask<std::remove_cvref_t<X>>::value) {
+      static_assert(always_false<X>,
+                    "a Task is awaited where it is made: write co_await f(x), or "
+                    "co_await std::move(task) for one kept in a variable");
+    } else if constexpr (Call<std::remove_cvref_t<X>>) {
+      static_assert(always_false<X>,
+                    "a system call is awaited where it is made: write co_await sleep(1s)");
+    } else {
+      static_assert(always_false<X>,
+                    "this is not awaitable inside a Tiffany task: await a Task, a Handle, a Future "
+                    "or a system call (see tiffany/core/system_call.hpp for adding one)");
+    }
+  }
+};
+
+template <class T>
+class ValuePromise : public PromiseBase {
+ public:
+  ValuePromise() noexcept {}
+  ~ValuePromise() {
+    if (full_) std::destroy_at(std::addressof(value_));
+  }
+  template <class U>
+    requires std::is_constructible_v<T, U&&>
+  void return_value(U&& value) noexcept(std::is_nothrow_constructible_v<T, U&&>) {
+    std::construct_at(std::addressof(value_), std::forward<U>(value));
+    full_ = true;
+  }
+  T take() noexcept(std::is_nothrow_move_constructible_v<T>) { return std::move(value_); }
+
+ private:
+  union {
+    T value_;
+  };
+  bool full_ = false;
+};
+
+// The common case needs no flag: there is nothing to destroy.
+template <class T>
+  requires std::is_trivially_destructible_v<T>
+class ValuePromise<T> : public PromiseBase {
+ public:
+  ValuePromise() noexcept {}
+  template <class U>
+    requires std::is_constructible_v<T, U&&>
+  void return_value(U&& value) noexcept(std::is_nothrow_constructible_v<T, U&&>) {
+    std::construct_at(std::addressof(value_), std::forward<U>(value));
+  }
+  T take() noexcept(std::is_nothrow_move_constructible_v<T>) { return std::move(value_); }
+
+ private:
+  union {
+    T value_;
+  };
+};
+
+template <>
+class ValuePromise<void> : public PromiseBase {
+ public:
+  void return_void() const noexcept {}
+  void take() const noexcept {}
+};
+
+// Owns a coroutine frame.
+template <class P>
+class CoroutineOwner {
+ public:
+  explicit CoroutineOwner(std::coroutine_handle<P> coroutine = {}) noexcept
+      : coroutine_(coroutine) {}
+  CoroutineOwner(CoroutineOwner&& other) noexcept
+      : coroutine_(std::exchange(other.coroutine_, {})) {}
+  CoroutineOwner& operator=(CoroutineOwner&& other) noexcept {
+    std::swap(coroutine_, other.coroutine_);
+    return *this;
+  }
+  ~CoroutineOwner() {
+    if (coroutine_) coroutine_.destroy();
+  }
+  std::coroutine_handle<P> get() const noexcept { return coroutine_; }
+  std::coroutine_handle<P> release() noexcept { return std::exchange(coroutine_, {}); }
+
+ private:
+  std::coroutine_handle<P> coroutine_;
+};
+
+}  // namespace detail
+
+template <class T = void>
+class [[nodiscard(
+    "a Task does nothing until it is awaited or spawned: write co_await f(x), or spawn(f, x)")]]
+Task {
+ public:
+  static_assert(!std::is_reference_v<T>,
+                "a Task returns a value; return a pointer or std::reference_wrapper instead");
+  static_assert(std::is_void_v<T> || alignof(ValueOf<T>) <= 16,
+                "results of tasks are aligned to 16 bytes at most");
+
+  using value_type = T;
+
+  class promise_type : public detail::ValuePromise<T> {
+   public:
+    Task get_return_object() noexcept {
+      return Task(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+  };
+
+  Task(Task&&) noexcept = default;
+  Task& operator=(Task&&) noexcept = default;
+
+ private:
+  friend class detail::PromiseBase;
+  template <class U, class Closure>
+  friend class SpawnedCoroutine;
+
+  explicit Task(std::coroutine_handle<promise_type> coroutine) noexcept : coroutine_(coroutine) {}
+
+  detail::CoroutineOwner<promise_type> coroutine_;
+};
+
+}  // namespace tiffany

@@ -1,0 +1,21 @@
+// Everything a program needs. Each header below can also be included by itself.
+#pragma once
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/base/outcome.hpp"
+#include "tiffany/base/time.hpp"
+#include "tiffany/core/cancel.hpp"
+#include "tiffany/core/deadlock.hpp"
+#include "tiffany/core/external.hpp"
+#include "tiffany/core/group.hpp"
+#include "tiffany/core/handle.hpp"
+#include "tiffany/core/promise.hpp"
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/scope.hpp"
+#include "tiffany/core/sleep.hpp"
+#include "tiffany/core/task_cancelled.hpp"
+#include "tiffany/engine/poll.hpp"
+#include "tiffany/engine/run.hpp"
+#include "tiffany/engine/spawn.hpp"
+#include "tiffany/engine/structured.hpp"
+#include "tiffany/engine/task.hpp"

@@ -1,0 +1,129 @@
+#include "tiffany/base/arena.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <new>
+
+namespace tiffany {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+std::size_t round_up(std::size_t value, std::size_t to) noexcept {
+  return (value + to - 1) / to * to;
+}
+
+// Maps `bytes` at an address that is a multiple of `alignment`, by mapping too much and giving the
+// ends back.
+std::byte* map_aligned(std::size_t bytes, std::size_t alignment) {
+  const std::size_t total = bytes + alignment;
+  void* raw = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) throw std::bad_alloc();
+  auto* begin = static_cast<std::byte*>(raw);
+  const auto address = reinterpret_cast<std::uintptr_t>(raw);
+  const std::size_t head = round_up(address, alignment) - address;
+  const std::size_t tail = total - head - bytes;
+  if (head > 0) munmap(begin, head);
+  if (tail > 0) munmap(begin + head + bytes, tail);
+  return begin + head;
+}
+
+}  // namespace
+
+Arena* Arena::create() { return new Arena(); }
+
+void Arena::retire() noexcept {
+  retired_ = true;
+  if (live_blocks_ == 0) delete this;
+}
+
+Arena::~Arena() {
+  while (chunks_ != nullptr) {
+    Chunk* next = chunks_->next;
+    munmap(chunks_, chunks_->mapped);
+    chunks_ = next;
+  }
+}
+
+Arena::Chunk* Arena::map_chunk(std::size_t bytes) {
+  std::byte* memory = map_aligned(bytes, kChunk);
+  // The first chunk stays on small pages, so that a small program stays small.
+  if (chunks_ != nullptr && bytes == kChunk) madvise(memory, bytes, MADV_HUGEPAGE);
+  return new (memory) Chunk{this, nullptr, bytes};
+}
+
+std::byte* Arena::take_run(std::size_t bytes) {
+  if (static_cast<std::size_t>(bump_end_ - bump_) < bytes) {
+    Chunk* chunk = map_chunk(kChunk);
+    chunk->next = chunks_;
+    chunks_ = chunk;
+    auto* begin = reinterpret_cast<std::byte*>(chunk);
+    bump_ = begin + round_up(sizeof(Chunk), 128);
+    bump_end_ = begin + kChunk;
+  }
+  std::byte* run = bump_;
+  bump_ += bytes;
+  return run;
+}
+
+#if TIFFANY_ASAN
+
+namespace {
+struct alignas(16) HeapHeader {
+  Arena* owner;
+};
+}  // namespace
+
+void* Arena::allocate_slow(std::size_t size) {
+  void* raw = std::malloc(sizeof(HeapHeader) + size);
+  if (raw == nullptr) {
+    count_out(size);
+    throw std::bad_alloc();
+  }
+  return new (raw) HeapHeader{this} + 1;
+}
+
+void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
+  HeapHeader* header = static_cast<HeapHeader*>(block) - 1;
+  Arena* owner = header->owner;
+  std::free(header);
+  owner->count_out(size);
+}
+
+#else
+
+void* Arena::allocate_slow(std::size_t size) {
+  try {
+    if (size > kLargestSmall) {
+      // A large block is a mapping of its own, with the header that owner_of() looks for. It is
+      // not on the list of chunks: it goes back to the system as soon as it is freed.
+      Chunk* chunk = map_chunk(round_up(128 + size, kPage));
+      return reinterpret_cast<std::byte*>(chunk) + 128;
+    }
+    Class& c = classes_[class_of(size)];
+    const std::size_t block = (class_of(size) + 1) * kGranule;
+    if (static_cast<std::size_t>(c.bump_end - c.bump) < block) {
+      c.bump = take_run(kRun);
+      c.bump_end = c.bump + kRun;
+    }
+    std::byte* result = c.bump;
+    c.bump += block;
+    return result;
+  } catch (...) {
+    --live_blocks_;
+    live_bytes_ -= size;
+    throw;
+  }
+}
+
+void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
+  Arena* owner = owner_of(block);
+  auto* chunk = reinterpret_cast<Chunk*>(static_cast<std::byte*>(block) - 128);
+  munmap(chunk, chunk->mapped);
+  owner->count_out(size);
+}
+
+#endif
+
+}  // namespace tiffany

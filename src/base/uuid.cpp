@@ -1,0 +1,60 @@
+#include "tiffany/base/uuid.hpp"
+
+namespace tiffany {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+
+bool dash_before(std::size_t byte) noexcept {
+  return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
+
+int digit(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+Uuid Uuid::random(Random& source) noexcept {
+  Uuid uuid;
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::uint64_t bits = source.next();
+    for (std::size_t i = 0; i < 8; ++i, bits >>= 8) {
+      uuid.bytes_[half * 8 + i] = static_cast<std::uint8_t>(bits);
+    }
+  }
+  uuid.bytes_[6] = static_cast<std::uint8_t>((uuid.bytes_[6] & 0x0f) | 0x40);  // version 4
+  uuid.bytes_[8] = static_cast<std::uint8_t>((uuid.bytes_[8] & 0x3f) | 0x80);  // RFC 4122 variant
+  return uuid;
+}
+
+std::optional<Uuid> Uuid::parse(std::string_view text) noexcept {
+  if (text.size() != 36) return std::nullopt;
+  Uuid uuid;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < 16; ++i) {
+    if (dash_before(i) && text[at++] != '-') return std::nullopt;
+    const int high = digit(text[at]);
+    const int low = digit(text[at + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    uuid.bytes_[i] = static_cast<std::uint8_t>(high * 16 + low);
+    at += 2;
+  }
+  return uuid;
+}
+
+std::string Uuid::text() const {
+  std::string out;
+  out.reserve(36);
+  for (std::size_t i = 0; i < 16; ++i) {
+    if (dash_before(i)) out += '-';
+    out += kDigits[bytes_[i] >> 4];
+    out += kDigits[bytes_[i] & 15];
+  }
+  return out;
+}
+
+}  // namespace tiffany

@@ -1,0 +1,31 @@
+#include "tiffany/core/handle.hpp"
+
+namespace tiffany {
+namespace detail {
+
+void throw_empty_handle() {
+  throw Error(Errc::stale_handle,
+              "An empty handle was used: it was default-made or moved from. Use the handle that "
+              "spawn() returned.");
+}
+
+void throw_value_taken(const TaskRecord& task) {
+  throw Error(Errc::value_taken, "The result of " + task.describe() +
+                                     " can only be moved, and an earlier await has taken it. Let one "
+                                     "waiter take it and share it from there.");
+}
+
+}  // namespace detail
+
+Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter, SystemCall& call) {
+  if (target.settled()) return Answer::now;
+  if (&target == &task) {
+    throw Error(Errc::self_join, "The " + task.describe() +
+                                     " waits for itself, which can never end. Did a handle to the "
+                                     "running task get into what it awaits?");
+  }
+  target.add_waiter(waiter, call);
+  return Answer::parked;
+}
+
+}  // namespace tiffany

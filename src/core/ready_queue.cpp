@@ -1,0 +1,154 @@
+#include "tiffany/core/ready_queue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <utility>
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/base/random.hpp"
+
+namespace tiffany {
+
+ReadyQueue::~ReadyQueue() {
+  for (Ring& ring : rings_) delete[] ring.slots;
+}
+
+void ReadyQueue::grow(Ring& ring) {
+  const std::size_t capacity = std::max<std::size_t>(64, ring.capacity * 2);
+  auto** slots = new TaskRecord*[capacity];
+  const std::size_t size = ring.tail - ring.head;
+  for (std::size_t i = 0; i < size; ++i) {
+    slots[i] = ring.slots[(ring.head + i) & (ring.capacity - 1)];
+  }
+  delete[] ring.slots;
+  ring = Ring{slots, capacity, 0, size};
+}
+
+void ReadyQueue::find_best() noexcept {
+  while (rings_[best_].head == rings_[best_].tail) ++best_;
+}
+
+namespace {
+
+class FifoOrder final : public ReadyPolicy {
+ public:
+  void push(TaskRecord& task) override { tasks_.push_back(&task); }
+  TaskRecord& pop() override {
+    TaskRecord& task = *tasks_.front();
+    tasks_.pop_front();
+    return task;
+  }
+  std::size_t size() const noexcept override { return tasks_.size(); }
+
+ private:
+  std::deque<TaskRecord*> tasks_;
+};
+
+// The ready tasks of each priority, most urgent first.
+class Priorities {
+ public:
+  using Tasks = std::vector<TaskRecord*>;
+
+  void push(TaskRecord& task) {
+    by_priority_[task.priority()].push_back(&task);
+    best_ = std::min<std::size_t>(best_, task.priority());
+    ++size_;
+  }
+  // The tasks of the most urgent priority. Only to be called when size() is not zero.
+  Tasks& best() {
+    while (by_priority_[best_].empty()) ++best_;
+    return by_priority_[best_];
+  }
+  TaskRecord& take(Tasks& from, std::size_t index) {
+    TaskRecord& task = *from[index];
+    from.erase(from.begin() + static_cast<std::ptrdiff_t>(index));
+    --size_;
+    return task;
+  }
+  // As above in constant time; the last task moves into the gap.
+  TaskRecord& take_unordered(Tasks& from, std::size_t index) {
+    std::swap(from[index], from.back());
+    return take(from, from.size() - 1);
+  }
+  // Takes a given task from wherever it is; null when it is not ready.
+  TaskRecord* take(TaskId id) {
+    for (Tasks& tasks : by_priority_) {
+      auto it = std::find_if(tasks.begin(), tasks.end(),
+                             [&](TaskRecord* task) { return task->id() == id; });
+      if (it != tasks.end()) return &take(tasks, static_cast<std::size_t>(it - tasks.begin()));
+    }
+    return nullptr;
+  }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  std::array<Tasks, 256> by_priority_;
+  std::size_t best_ = 0;
+  std::size_t size_ = 0;
+};
+
+class DepthFirstOrder final : public ReadyPolicy {
+ public:
+  void push(TaskRecord& task) override { tasks_.push(task); }
+  TaskRecord& pop() override {
+    auto& best = tasks_.best();
+    return tasks_.take(best, best.size() - 1);
+  }
+  std::size_t size() const noexcept override { return tasks_.size(); }
+
+ private:
+  Priorities tasks_;
+};
+
+class RandomOrder final : public ReadyPolicy {
+ public:
+  explicit RandomOrder(std::uint64_t seed) : random_(seed, "ready order") {}
+  void push(TaskRecord& task) override { tasks_.push(task); }
+  TaskRecord& pop() override {
+    auto& best = tasks_.best();
+    return tasks_.take_unordered(best, random_.below(best.size()));
+  }
+  std::size_t size() const noexcept override { return tasks_.size(); }
+
+ private:
+  Priorities tasks_;
+  Random random_;
+};
+
+class RecordedOrder final : public ReadyPolicy {
+ public:
+  explicit RecordedOrder(std::vector<TaskId> picks) : picks_(std::move(picks)) {}
+  void push(TaskRecord& task) override { tasks_.push(task); }
+  TaskRecord& pop() override {
+    if (at_ == picks_.size()) return tasks_.take(tasks_.best(), 0);
+    const TaskId wanted = picks_[at_];
+    if (TaskRecord* task = tasks_.take(wanted)) {
+      ++at_;
+      return *task;
+    }
+    throw Error(Errc::diverged, "The recorded order wants task " + wanted.text() + " at pick " +
+                                    std::to_string(at_) + ", but it is not ready; the first that is "
+                                    "ready is task " + tasks_.best().front()->id().text() +
+                                    ". The program or its inputs differ from the recorded run.");
+  }
+  std::size_t size() const noexcept override { return tasks_.size(); }
+
+ private:
+  Priorities tasks_;
+  std::vector<TaskId> picks_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ReadyPolicy> fifo_order() { return std::make_unique<FifoOrder>(); }
+std::unique_ptr<ReadyPolicy> depth_first_order() { return std::make_unique<DepthFirstOrder>(); }
+std::unique_ptr<ReadyPolicy> random_order(std::uint64_t seed) {
+  return std::make_unique<RandomOrder>(seed);
+}
+std::unique_ptr<ReadyPolicy> recorded_order(std::vector<TaskId> picks) {
+  return std::make_unique<RecordedOrder>(std::move(picks));
+}
+
+}  // namespace tiffany

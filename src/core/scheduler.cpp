@@ -1,0 +1,408 @@
+#include "tiffany/core/scheduler.hpp"
+
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/core/deadlock.hpp"
+#include "tiffany/core/site.hpp"
+
+namespace tiffany {
+namespace {
+
+// How many messages from other threads one turn takes in: they must not starve the tasks.
+constexpr std::size_t kDrainLimit = 1024;
+// How many slices the tasks get to unwind when their scheduler is destroyed, per task.
+constexpr std::size_t kTeardownSlices = 64;
+
+std::uint64_t pick_seed(const std::optional<std::uint64_t>& asked, bool virtual_time) {
+  if (asked) return *asked;
+  if (virtual_time) return 0;
+  std::random_device entropy;
+  return (std::uint64_t{entropy()} << 32) | entropy();
+}
+
+void log_to_stderr(const LogLine& line) {
+  std::string text = "[task " + line.task.text();
+  if (!line.task_name.empty()) text += " \"" + std::string(line.task_name) + "\"";
+  text += "] " + std::string(line.message) + "\n";
+  std::fputs(text.c_str(), stderr);
+}
+
+std::unique_ptr<Reactor> or_real_clock(std::unique_ptr<Reactor> reactor) {
+  return reactor != nullptr ? std::move(reactor) : real_clock();
+}
+
+}  // namespace
+
+// Marks this thread as driving this scheduler, and refuses to do so twice.
+class Scheduler::Drive {
+ public:
+  explicit Drive(Scheduler& scheduler) {
+    if (current_ != nullptr) {
+      throw Error(Errc::nested_run,
+                  "A scheduler was driven from inside " +
+                      (current_->running_ != nullptr ? current_->running_->describe()
+                                                     : std::string("another scheduler's loop")) +
+                      ". Await or spawn instead; one thread drives one scheduler at a time.");
+    }
+    current_ = &scheduler;
+  }
+  ~Drive() { current_ = nullptr; }
+  Drive(const Drive&) = delete;
+  Drive& operator=(const Drive&) = delete;
+};
+
+Scheduler::Scheduler(Options options)
+    : inbox_(std::make_shared<Inbox>()),
+      root_(*this, Scope::RootTag{}),
+      spawn(&root_),
+      quantum_(std::max<std::uint32_t>(1, options.quantum_)),
+      turn_(std::max<std::uint32_t>(1, options.turn_)),
+      ready_(std::move(options.policy_)),
+      arena_(Arena::create()),
+      tasks_(*arena_),
+      reactor_(or_real_clock(std::move(options.reactor_))),
+      timers_(reactor_->now()),
+      random_(pick_seed(options.seed_, reactor_->virtual_time()), "scheduler"),
+      log_(options.log_ ? std::move(options.log_) : log_to_stderr),
+      record_picks_(options.record_picks_) {
+  now_ = reactor_->now();
+}
+
+Scheduler::~Scheduler() {
+  drop_everything();
+  inbox_->close();
+  while (externals_ != nullptr) {
+    ExternalEntry& entry = *externals_;
+    remove_external(entry);
+    entry.scheduler_gone();
+  }
+  // The records that handles still hold keep the arena.
+  Arena* arena = arena_;
+  tasks_.abandon();
+  arena->retire();
+}
+
+Scheduler& Scheduler::require(std::string_view what) {
+  if (current_ != nullptr && current_->running_ != nullptr) return *current_;
+  throw Error(Errc::no_task, std::string(what) +
+                                 " needs a running task, and none is running on this thread. Call it "
+                                 "from a coroutine that a scheduler runs.");
+}
+
+Scheduler* Scheduler::owner(const TaskRecord& task) noexcept {
+  return task.has(TaskRecord::kOrphan) ? nullptr : &task.scope_->scheduler_;
+}
+
+// ---- The loop ----
+
+bool Scheduler::look_outside() {
+  now_ = reactor_->now();
+  if (!inbox_->maybe_empty()) inbox_->drain(*this, kDrainLimit);
+  if (timers_.size() > 0) timers_.fire_due(*this, now_);
+  return !ready_.empty();
+}
+
+std::size_t Scheduler::run_turn(std::size_t slices) {
+  std::size_t ran = 0;
+  turn_left_ = slices;
+  while (turn_left_ > 0 && !ready_.empty()) {
+    --turn_left_;
+    run_slice(ready_.pop());
+    ++ran;
+  }
+  return ran;
+}
+
+void Scheduler::run_slice(TaskRecord& task) {
+  if (record_picks_) picks_.push_back(task.id_);
+  if (task.settled()) {
+    // It was cancelled while it waited for its first turn; only its place in the queue is left.
+    --dead_in_queue_;
+    task.release();
+    return;
+  }
+  ++slices_;
+  running_ = &task;
+  budget_ = quantum_;
+  requeue_ = false;
+  task.state_ = State::running;
+  task.flags_ = static_cast<std::uint8_t>(
+      (task.flags_ & ~(TaskRecord::kQueued | TaskRecord::kHasResult)) | TaskRecord::kStarted);
+  task.run(*this);
+  running_ = nullptr;
+  if (requeue_) push(task);
+}
+
+void Scheduler::push(TaskRecord& task) {
+  task.set(TaskRecord::kQueued);
+  ready_.push(task);
+}
+
+Scheduler::Idle Scheduler::idle(Time limit) {
+  if (reactor_->virtual_time()) {
+    if (const auto next = timers_.next_until(limit)) {
+      reactor_->advance_to(*next);
+      trace_ = mix(trace_, static_cast<std::uint64_t>(next->time_since_epoch().count()));
+      return Idle::moved_on;
+    }
+    if (limit != kEndOfTime) {
+      reactor_->advance_to(limit);
+      return Idle::moved_on;
+    }
+  }
+  std::optional<Time> until;
+  if (limit != kEndOfTime) until = limit;
+  if (const auto next = timers_.next_hint(); next && (!until || *next < *until)) until = next;
+  if (!until && !can_be_woken_from_outside()) return Idle::nothing_to_wait_for;
+  Wakeup& wakeup = inbox_->wakeup();
+  wakeup.prepare();
+  if (inbox_->empty()) reactor_->wait(until, wakeup);
+  wakeup.finish();
+  return Idle::moved_on;
+}
+
+bool Scheduler::can_be_woken_from_outside() const {
+  if (pending_externals_ > 0 || !inbox_->empty()) return true;
+  bool found = false;
+  for_each_task([&](TaskRecord& task) {
+    found = found || (task.waiting_on_ != nullptr && task.waiting_on_->waits_for_outside());
+  });
+  return found;
+}
+
+void Scheduler::run() {
+  Drive drive(*this);
+  while (live_tasks_ > 0) {
+    if (look_outside()) {
+      run_turn(turn_);
+    } else if (idle(kEndOfTime) == Idle::nothing_to_wait_for) {
+      throw Deadlock(wait_report());
+    }
+  }
+}
+
+bool Scheduler::step() {
+  Drive drive(*this);
+  look_outside();
+  return run_turn(1) > 0;
+}
+
+std::size_t Scheduler::step_until_idle() {
+  Drive drive(*this);
+  std::size_t ran = 0;
+  while (look_outside()) ran += run_turn(turn_);
+  return ran;
+}
+
+void Scheduler::run_until(Time time) {
+  Drive drive(*this);
+  while (live_tasks_ > 0) {
+    if (look_outside()) {
+      run_turn(turn_);
+    } else if (now_ >= time) {
+      return;
+    } else {
+      idle(time);
+    }
+  }
+  if (reactor_->virtual_time()) reactor_->advance_to(time);
+  now_ = reactor_->now();
+}
+
+bool Scheduler::poll(Time deadline) {
+  Drive drive(*this);
+  if (!look_outside() && now_ < deadline) {
+    idle(deadline);
+    look_outside();
+  }
+  return run_turn(turn_) > 0;
+}
+
+void Scheduler::shutdown(std::string_view why, std::source_location site) {
+  root_.cancel_all(reason(CancelCause::shutdown, why, site));
+  run();
+}
+
+// ---- Tasks ----
+
+void Scheduler::admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t priority,
+                      const std::source_location& site) noexcept {
+  record.id_ = id;
+  record.priority_ = priority;
+  record.spawn_site_ = site;
+  if (running_ != nullptr) record.parent_ = running_->id_;
+  ++live_tasks_;
+  scope.add(record);
+  push(record);
+  if (scope.reason_ != nullptr) cancel(record, scope.reason_);
+}
+
+void Scheduler::finish(TaskRecord& task, State state) noexcept {
+  trace_ = mix(trace_, task.id_.value() + static_cast<std::uint64_t>(state));
+  --live_tasks_;
+  task.settle(*this, state);
+  task.scope_->child_ended(task);
+  task.release();
+}
+
+void Scheduler::wake(TaskRecord& task) noexcept {
+  if (task.state_ != State::blocked) return;
+  task.waiting_on_ = nullptr;
+  task.state_ = State::ready;
+  push(task);
+}
+
+Scope& Scheduler::scope_of(TaskRecord* task) noexcept {
+  if (task == nullptr) return root_;
+  for (CancelRegion* region = task->region_; region != nullptr; region = region->outer()) {
+    if (region->kind() == CancelRegion::Kind::scope) return *region->scope();
+  }
+  return *task->scope_;
+}
+
+void Scheduler::add_external(ExternalEntry& entry) noexcept {
+  ++pending_externals_;
+  entry.next_ = externals_;
+  if (externals_ != nullptr) externals_->prev_ = &entry;
+  externals_ = &entry;
+}
+
+void Scheduler::remove_external(ExternalEntry& entry) noexcept {
+  (entry.prev_ != nullptr ? entry.prev_->next_ : externals_) = entry.next_;
+  if (entry.next_ != nullptr) entry.next_->prev_ = entry.prev_;
+}
+
+// ---- Cancellation ----
+
+CancelReasonPtr Scheduler::reason(CancelCause cause, std::string_view why,
+                                  std::source_location site) const {
+  return std::make_shared<const CancelReason>(cause, why,
+                                              running_ != nullptr ? running_->id_ : TaskId(), site);
+}
+
+void Scheduler::cancel(TaskRecord& task, CancelReasonPtr reason) noexcept {
+  if (task.settled()) return;
+  TaskRecord::Extras& extras = task.extras();
+  if (extras.cancel != nullptr) return;
+  extras.cancel = std::move(reason);
+  refresh_cancel(task);
+}
+
+bool Scheduler::cancel(TaskId id, std::string_view why, std::source_location site) {
+  TaskRecord* task = find(id);
+  if (task == nullptr || task->settled()) return false;
+  cancel(*task, reason(CancelCause::requested, why, site));
+  return true;
+}
+
+// The innermost reason that no shield hides; null when the code may go on.
+const CancelReasonPtr* Scheduler::effective_reason(const TaskRecord& task) noexcept {
+  for (const CancelRegion* region = task.region_; region != nullptr; region = region->outer_) {
+    if (region->reason_ != nullptr) return &region->reason_;
+    if (region->kind_ == CancelRegion::Kind::shield) return nullptr;
+  }
+  return task.extras_ != nullptr && task.extras_->cancel != nullptr ? &task.extras_->cancel : nullptr;
+}
+
+void Scheduler::refresh_cancel(TaskRecord& task) noexcept {
+  const bool pending = effective_reason(task) != nullptr || tearing_down_;
+  if (!pending) {
+    task.clear(TaskRecord::kCancelPending);
+  } else if (!task.has(TaskRecord::kCancelPending)) {
+    task.set(TaskRecord::kCancelPending);
+    interrupt(task);
+  }
+}
+
+void Scheduler::interrupt(TaskRecord& task) noexcept {
+  switch (task.state_) {
+    case State::pending:
+      // Never starts. Its place in the queue stays and holds a reference until it comes up.
+      task.add_ref();
+      ++dead_in_queue_;
+      task.drop_code();
+      finish(task, State::cancelled);
+      break;
+    case State::blocked:
+      task.waiting_on_->withdraw();
+      task.waiting_on_ = nullptr;
+      task.set(TaskRecord::kDeliverCancel);
+      task.state_ = State::ready;
+      push(task);
+      break;
+    case State::suspended:
+      // It yielded, and there is nothing it could lose; a result that has arrived comes first.
+      if (!task.has(TaskRecord::kHasResult)) task.set(TaskRecord::kDeliverCancel);
+      break;
+    default:
+      break;  // running, or woken with a result: the next suspension throws
+  }
+}
+
+CancelReasonPtr Scheduler::why_cancelled() const {
+  if (const CancelReasonPtr* reason = effective_reason(*running_)) return *reason;
+  return reason(CancelCause::shutdown, "its scheduler is being destroyed",
+                running_->spawn_site_);
+}
+
+void Scheduler::throw_cancelled() {
+  running_->clear(TaskRecord::kDeliverCancel);
+  throw Cancelled(why_cancelled());
+}
+
+// First politely, then without shields, then by force.
+void Scheduler::drop_everything() noexcept {
+  if (live_tasks_ == 0) return;
+  Scheduler* const outer = std::exchange(current_, this);
+  const CancelReasonPtr why = reason(CancelCause::shutdown, "its scheduler is being destroyed",
+                                     std::source_location::current());
+  root_.cancel_all(why);
+  const auto unwind = [this] {
+    for (std::size_t left = live_tasks_ * kTeardownSlices; left > 0 && !ready_.empty(); --left) {
+      run_turn(1);
+    }
+  };
+  unwind();
+  tearing_down_ = true;
+  for_each_task([&](TaskRecord& task) {
+    cancel(task, why);
+    refresh_cancel(task);
+  });
+  unwind();
+  for_each_task([this](TaskRecord& task) {
+    if (task.state_ == State::blocked) task.waiting_on_->withdraw();
+    // What is dropped by force may own handles; those must find the record alive.
+    task.add_ref();
+    task.drop_code();
+    finish(task, State::cancelled);
+    task.release();
+  });
+  current_ = outer;
+}
+
+// ---- Reports ----
+
+void Scheduler::log(std::string_view message) {
+  const bool in_task = running_ != nullptr;
+  log_(LogLine{now_, in_task ? running_->id_ : TaskId(),
+               in_task ? running_->name() : std::string_view(), message});
+}
+
+void Scheduler::report_failure(TaskRecord& task) noexcept {
+  std::string what;
+  try {
+    std::rethrow_exception(task.error());
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
+    what = "an exception that is not a std::exception";
+  }
+  const std::string message = task.describe() + ", spawned at " + site_text(task.spawn_site_) +
+                              ", failed and nobody looked at the error: " + what;
+  log_(LogLine{now_, task.id_, task.name(), message});
+}
+
+}  // namespace tiffany

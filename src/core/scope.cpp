@@ -1,0 +1,147 @@
+#include "tiffany/core/scope.hpp"
+
+#include <cassert>
+
+#include "tiffany/core/scheduler.hpp"
+
+namespace tiffany {
+
+ScopeCancelled::ScopeCancelled(CancelReasonPtr reason)
+    : Error(Errc::scope_cancelled,
+            "A scope did not run to its end: it was " + reason->text() +
+                ". Its tasks have ended. Catch ScopeCancelled to go on without its result."),
+      reason_(std::move(reason)) {}
+
+Scope::Scope(ScopePolicy policy)
+    : spawn(this), scheduler_(Scheduler::require("Opening a scope")), policy_(policy) {
+  region_.emplace(CancelRegion::Kind::scope, this);
+}
+
+Scope::Scope(Scheduler& scheduler, RootTag) noexcept
+    : spawn(this), scheduler_(scheduler), policy_(ScopePolicy::root) {}
+
+Scope::~Scope() {
+  scheduler_.disarm(deadline_);
+  // Only a scope whose frame is dropped by force still has tasks; the root scope takes them, so that
+  // the scheduler can drop them too.
+  while (first_ != nullptr) {
+    TaskRecord& task = *first_;
+    assert(this != &scheduler_.root_);
+    first_ = task.next_sibling_;
+    scheduler_.root_.add(task);
+  }
+}
+
+void Scope::add(TaskRecord& task) noexcept {
+  task.scope_ = this;
+  task.prev_sibling_ = last_;
+  task.next_sibling_ = nullptr;
+  (last_ != nullptr ? last_->next_sibling_ : first_) = &task;
+  last_ = &task;
+  ++live_;
+}
+
+void Scope::child_ended(TaskRecord& task) noexcept {
+  (task.prev_sibling_ != nullptr ? task.prev_sibling_->next_sibling_ : first_) = task.next_sibling_;
+  (task.next_sibling_ != nullptr ? task.next_sibling_->prev_sibling_ : last_) = task.prev_sibling_;
+  --live_;
+  task.scope_ = &scheduler_.root_;  // outlives this scope, as the record may
+  if (task.state() == State::failed) {
+    if (policy_ == ScopePolicy::fail_fast && error_ == nullptr) {
+      error_ = task.error();
+      task.mark_observed();
+      cancel_all(scheduler_.reason(CancelCause::sibling_failed, task.describe() + " failed",
+                                   task.spawn_site()));
+    } else if (policy_ != ScopePolicy::collect) {
+      // In the root scope, or a second failure in a scope that is failing already.
+      task.set(TaskRecord::kReportFailure);
+    }
+  }
+  if (live_ == 0 && joiner_ != nullptr) scheduler_.wake(*std::exchange(joiner_, nullptr));
+}
+
+void Scope::cancel_all(CancelReasonPtr reason) {
+  if (reason_ != nullptr) return;
+  reason_ = reason;
+  if (region_) region_->cancel(reason);
+  for (TaskRecord* task = first_; task != nullptr;) {
+    TaskRecord* next = task->next_sibling_;
+    scheduler_.cancel(*task, reason);
+    task = next;
+  }
+}
+
+void Scope::cancel(std::string_view why, std::source_location site) {
+  cancel_all(scheduler_.reason(CancelCause::requested, why, site));
+}
+
+void Scope::set_deadline(Time when, std::source_location site) {
+  scheduler_.disarm(deadline_);
+  deadline_.site = site;
+  if (!cancelled()) scheduler_.arm(deadline_, when);
+}
+
+void Scope::set_timeout(Duration delay, std::source_location site) {
+  set_deadline(after(scheduler_.now(), delay), site);
+}
+
+void Scope::on_deadline(Scheduler& scheduler, Timer& timer) noexcept {
+  auto& deadline = static_cast<DeadlineTimer&>(timer);
+  deadline.scope.cancel_all(scheduler.reason(CancelCause::deadline,
+                                             "the deadline of its scope passed", deadline.site));
+}
+
+void Scope::block_threw(std::exception_ptr error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Cancelled& cancelled) {
+    cut_short_ = true;
+    cancel_all(scheduler_.reason(CancelCause::scope_ended,
+                                 "its scope was " + cancelled.reason().text(),
+                                 cancelled.reason().site));
+  } catch (...) {
+    if (error_ == nullptr) error_ = error;
+    cancel_all(scheduler_.reason(CancelCause::scope_ended, "the block of its scope threw",
+                                 region_->task().spawn_site()));
+  }
+}
+
+void Scope::join_cancelled() {
+  // Its own cancel ends the wait too, but not a block that had run to its end.
+  if (!region_->outer_cancelled()) return;
+  cut_short_ = true;
+  cancel_all(scheduler_.reason(CancelCause::scope_ended, "the task that owns its scope is cancelled",
+                               region_->task().spawn_site()));
+}
+
+void Scope::finish() {
+  scheduler_.disarm(deadline_);
+  region_->close();
+  if (error_ != nullptr) std::rethrow_exception(error_);
+  if (region_->outer_cancelled() && cut_short_) throw Cancelled(scheduler_.why_cancelled());
+  if (reason_ == nullptr) return;
+  // A block that ran to its end, and whose tasks were then cancelled on purpose, has its result.
+  const bool on_purpose =
+      reason_->cause == CancelCause::requested || reason_->cause == CancelCause::race_decided;
+  if (cut_short_ || !on_purpose) throw ScopeCancelled(reason_);
+}
+
+Answer Scope::Join::start(Scheduler&, TaskRecord& task) {
+  if (scope_.live_ == 0) return Answer::now;
+  scope_.joiner_ = &task;
+  return Answer::parked;
+}
+
+void Scope::Join::withdraw() noexcept { scope_.joiner_ = nullptr; }
+
+std::string Scope::Join::describe() const {
+  return std::to_string(scope_.live_) + (scope_.live_ == 1 ? " task" : " tasks") + " of its scope";
+}
+
+void Scope::Join::visit_waits(WaitVisitor& visitor) const {
+  for (const TaskRecord* task = scope_.first_; task != nullptr; task = task->next_sibling_) {
+    visitor.on_waitable(*task);
+  }
+}
+
+}  // namespace tiffany

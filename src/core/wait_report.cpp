@@ -1,0 +1,109 @@
+// The text of a deadlock: who waits, for what, where, and in which circle.
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/site.hpp"
+
+namespace tiffany {
+namespace {
+
+class StackText final : public FrameVisitor {
+ public:
+  void on_frame(const std::source_location& site) override {
+    // A million frames are of no use to a reader, and the innermost ones say most.
+    if (++frames_ <= kShown) text += "\n      at " + site_text(site);
+  }
+  std::string finish() {
+    if (frames_ > kShown) text += "\n      ... and " + std::to_string(frames_ - kShown) + " more";
+    return std::move(text);
+  }
+
+ private:
+  static constexpr std::size_t kShown = 32;
+  std::size_t frames_ = 0;
+  std::string text;
+};
+
+// Task -> the tasks it waits for. Ordered containers only: the report must not depend on addresses.
+using WaitGraph = std::map<TaskId, std::vector<TaskId>>;
+
+class Edges final : public WaitVisitor {
+ public:
+  explicit Edges(std::vector<TaskId>& out) : out_(out) {}
+  void on_waitable(const Waitable& waitable) override {
+    if (const auto* task = dynamic_cast<const TaskRecord*>(&waitable)) out_.push_back(task->id());
+  }
+
+ private:
+  std::vector<TaskId>& out_;
+};
+
+// Follows the edges depth first without recursion; a task met again while it is on the path closes
+// a cycle.
+std::vector<TaskId> find_cycle(const WaitGraph& graph) {
+  std::set<TaskId> done;
+  for (const auto& [start, unused] : graph) {
+    std::vector<std::pair<TaskId, std::size_t>> path;
+    std::map<TaskId, std::size_t> position;
+    if (done.contains(start)) continue;
+    path.emplace_back(start, 0);
+    position[start] = 0;
+    while (!path.empty()) {
+      const TaskId at = path.back().first;
+      const auto edges = graph.find(at);
+      if (edges == graph.end() || path.back().second == edges->second.size()) {
+        done.insert(at);
+        position.erase(at);
+        path.pop_back();
+        continue;
+      }
+      const TaskId to = edges->second[path.back().second++];
+      if (const auto seen = position.find(to); seen != position.end()) {
+        std::vector<TaskId> cycle;
+        for (std::size_t i = seen->second; i < path.size(); ++i) cycle.push_back(path[i].first);
+        return cycle;
+      }
+      if (done.contains(to)) continue;
+      position[to] = path.size();
+      path.emplace_back(to, 0);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Scheduler::wait_report() const {
+  WaitGraph graph;
+  std::size_t waiting = 0;
+  std::string lines;
+  for_each_task([&](TaskRecord& task) {
+    if (task.waiting_on_ == nullptr) return;
+    ++waiting;
+    std::vector<TaskId>& edges = graph[task.id_];
+    Edges visitor(edges);
+    task.waiting_on_->visit_waits(visitor);
+    StackText stack;
+    task.visit_frames(stack);
+    lines += "\n  " + task.describe() + " waits for " + task.waiting_on_->describe() +
+             stack.finish() + "\n      spawned at " + site_text(task.spawn_site_);
+    if (task.parent_) lines += " by task " + task.parent_.text();
+  });
+  std::string out = "Deadlock: nothing can wake the " + std::to_string(waiting) +
+                    (waiting == 1 ? " task that is" : " tasks that are") +
+                    " left. No task is ready, no timer is armed, and no external promise is "
+                    "pending." +
+                    lines;
+  const std::vector<TaskId> cycle = find_cycle(graph);
+  if (!cycle.empty()) {
+    out += "\n  They wait in a circle: ";
+    for (const TaskId id : cycle) out += find(id)->describe() + " -> ";
+    out += find(cycle.front())->describe();
+  }
+  return out;
+}
+
+}  // namespace tiffany

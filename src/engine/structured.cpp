@@ -1,0 +1,58 @@
+#include "tiffany/engine/structured.hpp"
+
+namespace tiffany {
+
+AllFailed::AllFailed(std::vector<std::exception_ptr> errors)
+    : Error(Errc::all_failed, "None of the " + std::to_string(errors.size()) +
+                                  " operations given to any() succeeded; errors() holds what each of "
+                                  "them failed with."),
+      errors_(std::move(errors)) {}
+
+namespace detail {
+
+Task<void> close_scope(Scope& scope) {
+  try {
+    co_await scope.join();
+  } catch (const Cancelled&) {
+    scope.join_cancelled();
+  }
+  {
+    // From here on a cancel would have nothing to cut short: everything is being cancelled already.
+    CancelRegion shield(CancelRegion::Kind::shield);
+    co_await scope.join();
+  }
+  scope.finish();
+}
+
+void cancel_losers(Scope& scope) {
+  Scheduler& scheduler = scope.scheduler();
+  scope.cancel_all(scheduler.reason(CancelCause::race_decided, "another contender was decided",
+                                    scheduler.running()->spawn_site()));
+}
+
+TimedRegion::TimedRegion(Duration limit, std::source_location site)
+    : Timer(&TimedRegion::on_time), scheduler_(Scheduler::require("within()")), site_(site) {
+  if (limit < Duration::zero()) {
+    throw Error(Errc::bad_argument, "within() was given " + std::to_string(limit.count()) +
+                                        " ns. A time limit cannot be negative; zero gives the "
+                                        "operation no time to wait at all.");
+  }
+  scheduler_.arm(*this, after(scheduler_.now(), limit));
+}
+
+TimedRegion::~TimedRegion() { scheduler_.disarm(*this); }
+
+bool TimedRegion::expired() noexcept {
+  scheduler_.disarm(*this);
+  region_.close();
+  return region_.cancelled() && !region_.outer_cancelled();
+}
+
+void TimedRegion::on_time(Scheduler& scheduler, Timer& timer) noexcept {
+  auto& region = static_cast<TimedRegion&>(timer);
+  region.region_.cancel(scheduler.reason(CancelCause::timeout, "within() ran out of time",
+                                         region.site_));
+}
+
+}  // namespace detail
+}  // namespace tiffany
