@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <iterator>
 #include <utility>
 
 #include "tiffany/base/error.hpp"
@@ -19,14 +20,30 @@ void ReadyQueue::grow(Ring& ring) {
   auto** slots = new TaskRecord*[capacity];
   const std::size_t size = ring.tail - ring.head;
   for (std::size_t i = 0; i < size; ++i) {
-    slots[i] = ring.slots[(ring.head + i) & (ring.capacity - 1)];
+    const std::size_t at = ring.head + i;
+    slots[at & (capacity - 1)] = ring.slots[at & (ring.capacity - 1)];
   }
   delete[] ring.slots;
-  ring = Ring{slots, capacity, 0, size};
+  // The positions stay what they are, only their place in the larger ring changes.
+  ring.slots = slots;
+  ring.capacity = capacity;
 }
 
-void ReadyQueue::find_best() noexcept {
-  while (rings_[best_].head == rings_[best_].tail) ++best_;
+bool ReadyQueue::find_best() noexcept {
+  for (Ring* ring = best_; ring != std::end(rings_); ++ring) {
+    if (ring->head != ring->tail) {
+      best_ = ring;
+      return true;
+    }
+  }
+  return false;
+}
+
+std::size_t ReadyQueue::size() const noexcept {
+  if (policy_ != nullptr) return policy_->size();
+  std::size_t size = 0;
+  for (const Ring& ring : rings_) size += ring.tail - ring.head;
+  return size;
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #include "tiffany/core/scheduler.hpp"
 
+#include <coroutine>
 #include <cstdio>
 #include <random>
 #include <utility>
@@ -55,12 +56,12 @@ class Scheduler::Drive {
 };
 
 Scheduler::Scheduler(Options options)
-    : inbox_(std::make_shared<Inbox>()),
-      root_(*this, Scope::RootTag{}),
-      spawn(&root_),
-      quantum_(std::max<std::uint32_t>(1, options.quantum_)),
+    : quantum_(std::max<std::uint32_t>(1, options.quantum_)),
       turn_(std::max<std::uint32_t>(1, options.turn_)),
       ready_(std::move(options.policy_)),
+      inbox_(std::make_shared<Inbox>()),
+      root_(*this, Scope::RootTag{}),
+      spawn(&root_),
       arena_(Arena::create()),
       tasks_(*arena_),
       reactor_(or_real_clock(std::move(options.reactor_))),
@@ -106,39 +107,77 @@ bool Scheduler::look_outside() {
 }
 
 std::size_t Scheduler::run_turn(std::size_t slices) {
-  std::size_t ran = 0;
-  turn_left_ = slices;
-  while (turn_left_ > 0 && !ready_.empty()) {
-    --turn_left_;
-    run_slice(ready_.pop());
-    ++ran;
+  std::size_t left = slices;
+  alone_left_ = slices;
+  while (left > 0) {
+    TaskRecord* task = ready_.pop();
+    if (task == nullptr) break;
+    --left;
+    run_slice(*task, left);
   }
+  running_ = nullptr;
+  const std::size_t ran = slices - left;
+  slices_ += ran;
   return ran;
 }
 
-void Scheduler::run_slice(TaskRecord& task) {
-  if (record_picks_) picks_.push_back(task.id_);
-  if (task.settled()) {
+inline void Scheduler::run_slice(TaskRecord& task, std::size_t& turn_left) {
+  if (record_picks_) [[unlikely]] picks_.push_back(task.id_);
+  if (task.settled()) [[unlikely]] {
     // It was cancelled while it waited for its first turn; only its place in the queue is left.
     --dead_in_queue_;
     task.release();
     return;
   }
-  ++slices_;
+  if (task.has(TaskRecord::kDeliverCancel)) [[unlikely]] {
+    task.clear(TaskRecord::kDeliverCancel);
+    deliver_cancel_ = true;
+  }
   running_ = &task;
   budget_ = quantum_;
-  requeue_ = false;
   task.state_ = State::running;
-  task.flags_ = static_cast<std::uint8_t>(
-      (task.flags_ & ~(TaskRecord::kQueued | TaskRecord::kHasResult)) | TaskRecord::kStarted);
-  task.run(*this);
-  running_ = nullptr;
-  if (requeue_) push(task);
+  if (void* frame = task.cursor_) [[likely]] {
+    resume_frames(task, frame, turn_left);
+  } else {
+    task.run(*this);
+  }
 }
 
-void Scheduler::push(TaskRecord& task) {
-  task.set(TaskRecord::kQueued);
-  ready_.push(task);
+// A frame never resumes another one: it returns here and says which is next. So calls nest to any
+// depth on a constant native stack, whatever the compiler makes of tail calls.
+inline void Scheduler::resume_frames(TaskRecord& task, void* frame, std::size_t& turn_left) {
+  for (;;) {
+    trampoline.next = nullptr;
+    std::coroutine_handle<>::from_address(frame).resume();
+    void* const next = trampoline.next;
+    if (next == Trampoline::yielded()) {
+      count_yield(task);
+      if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
+        deliver_cancel_ = true;
+        continue;
+      }
+      if (ready_.empty() && turn_left > 0) [[unlikely]] {
+        --turn_left;  // alone: it goes on without a detour through the queue
+        continue;
+      }
+      task.state_ = State::suspended;
+      task.cursor_ = frame;
+      ready_.push(task);
+      return;
+    }
+    if (next == nullptr) break;
+    if (next == Trampoline::ended()) {
+      task.cursor_ = frame;
+      task.ended(*this);
+      return;
+    }
+    frame = next;
+  }
+  task.cursor_ = frame;
+}
+
+void Scheduler::start_coroutine(TaskRecord& task, void* frame) {
+  resume_frames(task, frame, alone_left_);
 }
 
 Scheduler::Idle Scheduler::idle(Time limit) {
@@ -236,7 +275,7 @@ void Scheduler::admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t 
   if (running_ != nullptr) record.parent_ = running_->id_;
   ++live_tasks_;
   scope.add(record);
-  push(record);
+  ready_.push(record);
   if (scope.reason_ != nullptr) cancel(record, scope.reason_);
 }
 
@@ -252,7 +291,7 @@ void Scheduler::wake(TaskRecord& task) noexcept {
   if (task.state_ != State::blocked) return;
   task.waiting_on_ = nullptr;
   task.state_ = State::ready;
-  push(task);
+  ready_.push(task);
 }
 
 Scope& Scheduler::scope_of(TaskRecord* task) noexcept {
@@ -331,14 +370,13 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
       task.waiting_on_ = nullptr;
       task.set(TaskRecord::kDeliverCancel);
       task.state_ = State::ready;
-      push(task);
+      ready_.push(task);
       break;
     case State::suspended:
-      // It yielded, and there is nothing it could lose; a result that has arrived comes first.
-      if (!task.has(TaskRecord::kHasResult)) task.set(TaskRecord::kDeliverCancel);
+      task.set(TaskRecord::kDeliverCancel);  // it yielded, and there is nothing it could lose
       break;
     default:
-      break;  // running, or woken with a result: the next suspension throws
+      break;  // running, or a result has arrived, which comes first: the next suspension throws
   }
 }
 
@@ -349,7 +387,7 @@ CancelReasonPtr Scheduler::why_cancelled() const {
 }
 
 void Scheduler::throw_cancelled() {
-  running_->clear(TaskRecord::kDeliverCancel);
+  deliver_cancel_ = false;
   throw Cancelled(why_cancelled());
 }
 

@@ -12,6 +12,8 @@ const char* name_of(State state) noexcept {
       return "running";
     case State::suspended:
       return "suspended";
+    case State::preempted:
+      return "preempted";
     case State::blocked:
       return "blocked";
     case State::completed:

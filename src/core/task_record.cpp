@@ -12,6 +12,8 @@ TaskRecord::Extras& TaskRecord::extras() {
   return *extras_;
 }
 
+void TaskRecord::ended(Scheduler&) noexcept {}
+
 std::string_view TaskRecord::name() const noexcept {
   return extras_ != nullptr ? std::string_view(extras_->name) : std::string_view();
 }

@@ -20,30 +20,22 @@ void* Frame::operator new(std::size_t size) {
   return (scheduler != nullptr ? scheduler->arena() : outside_arena()).allocate(size);
 }
 
+// Only the first time: from then on the scheduler resumes the frame at the cursor itself.
 void CoroutineRecord::run(Scheduler& scheduler) {
-  Scheduler::Trampoline& trampoline = scheduler.trampoline;
-  if (cursor_ == nullptr) [[unlikely]] {
-    try {
-      cursor_ = begin();
-    } catch (...) {
-      scheduler.finish(*this, keep_error(std::current_exception()));
-      return;
-    }
-    Frame::at(cursor_).scheduler = &scheduler;
-  }
-  trampoline.frame = cursor_;
-  trampoline.left = false;
   void* frame;
-  do {
-    frame = trampoline.frame;
-    std::coroutine_handle<>::from_address(frame).resume();
-  } while (!trampoline.left);
+  try {
+    frame = begin();
+  } catch (...) {
+    scheduler.finish(*this, keep_error(std::current_exception()));
+    return;
+  }
+  Frame::at(frame).scheduler = &scheduler;
   cursor_ = frame;
-  if (trampoline.frame == nullptr) end(scheduler);
+  scheduler.start_coroutine(*this, frame);
 }
 
-// At the end the cursor is the outermost frame: it was the last to run.
-void CoroutineRecord::end(Scheduler& scheduler) noexcept {
+// The cursor is the outermost frame: it was the last to run.
+void CoroutineRecord::ended(Scheduler& scheduler) noexcept {
   std::exception_ptr error = std::exchange(scheduler.trampoline.flying, nullptr);
   State state = State::completed;
   if (error == nullptr) {

@@ -45,42 +45,41 @@ class ReadyQueue {
   ReadyQueue(const ReadyQueue&) = delete;
   ReadyQueue& operator=(const ReadyQueue&) = delete;
 
-  bool empty() const noexcept { return count_ == 0; }
-  std::size_t size() const noexcept { return count_; }
+  bool empty() noexcept {
+    if (best_->head != best_->tail) [[likely]] return false;
+    return policy_ != nullptr ? policy_->size() == 0 : !find_best();
+  }
+  std::size_t size() const noexcept;
 
   void push(TaskRecord& task) {
-    if (policy_ != nullptr) [[unlikely]] {
-      policy_->push(task);
-      ++count_;
-      return;
-    }
-    const unsigned priority = task.priority_;
-    Ring& ring = rings_[priority];
-    if (ring.tail - ring.head == ring.capacity) [[unlikely]] grow(ring);
-    ring.slots[ring.tail++ & (ring.capacity - 1)] = &task;
-    ++count_;
-    if (priority < best_) best_ = priority;
+    if (policy_ != nullptr) [[unlikely]] return policy_->push(task);
+    Ring& ring = rings_[task.priority_];
+    const std::size_t tail = ring.tail;
+    if (tail - ring.head == ring.capacity) [[unlikely]] grow(ring);
+    ring.slots[tail & (ring.capacity - 1)] = &task;
+    ring.tail = tail + 1;
+    if (&ring < best_) [[unlikely]] best_ = &ring;
   }
 
-  TaskRecord& pop() {
-    if (policy_ != nullptr) [[unlikely]] {
-      TaskRecord& picked = policy_->pop();
-      --count_;
-      return picked;
+  // Null when there is none.
+  TaskRecord* pop() {
+    if (best_->head == best_->tail) [[unlikely]] {
+      if (policy_ != nullptr) return policy_->size() > 0 ? &policy_->pop() : nullptr;
+      if (!find_best()) return nullptr;
     }
-    --count_;
-    if (rings_[best_].head == rings_[best_].tail) [[unlikely]] find_best();
-    Ring& ring = rings_[best_];
+    Ring& ring = *best_;
     const std::size_t mask = ring.capacity - 1;
-    TaskRecord* task = ring.slots[ring.head++ & mask];
-    if (ring.tail - ring.head > kAhead) {
+    const std::size_t head = ring.head;
+    TaskRecord* task = ring.slots[head & mask];
+    ring.head = head + 1;
+    if (ring.tail - head > kAhead) {
       // Two stages: the record first, then the frame that it points to.
-      __builtin_prefetch(ring.slots[(ring.head + kAhead) & mask], 1);
-      const char* frame = static_cast<const char*>(ring.slots[(ring.head + kNear) & mask]->cursor_);
+      __builtin_prefetch(ring.slots[(head + kAhead) & mask], 1);
+      const char* frame = static_cast<const char*>(ring.slots[(head + kNear) & mask]->cursor_);
       __builtin_prefetch(frame, 1);
       __builtin_prefetch(frame + 64, 1);
     }
-    return *task;
+    return task;
   }
 
  private:
@@ -94,10 +93,11 @@ class ReadyQueue {
     std::size_t tail = 0;
   };
   static void grow(Ring& ring);
-  void find_best() noexcept;
+  // Moves on to the most urgent ring that has tasks. False when none has.
+  bool find_best() noexcept;
 
-  std::size_t count_ = 0;
-  unsigned best_ = 0;  // no more urgent ring has tasks; this one may be empty
+  // No more urgent ring has tasks; this one may be empty.
+  Ring* best_ = &rings_[0];
   std::unique_ptr<ReadyPolicy> policy_;
   Ring rings_[256];
 };

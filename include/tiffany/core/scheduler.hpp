@@ -51,6 +51,36 @@ class ExternalEntry {
 
 class Scheduler {
  private:
+  static inline constinit thread_local Scheduler* current_ = nullptr;
+
+  // What a switch between tasks touches comes first and lies together.
+  TaskRecord* running_ = nullptr;
+  std::int64_t budget_ = 0;
+  std::uint64_t trace_ = 0;
+  std::size_t alone_left_ = 0;
+  bool deliver_cancel_ = false;  // the running task must throw where its code goes on
+  std::uint32_t quantum_;
+  std::uint32_t turn_;
+  Time now_;
+
+ public:
+  // Where coroutine frames tell the run loop what comes next.
+  struct Trampoline {
+    // The frame to resume next: a callee that begins, or a caller whose callee has ended. Null when
+    // the task made a system call that suspends it. Or one of the two marks below.
+    void* next = nullptr;
+    // An exception on its way from a callee to its caller.
+    std::exception_ptr flying;
+
+    // The outermost frame has ended.
+    static void* ended() noexcept { return reinterpret_cast<void*>(std::uintptr_t{1}); }
+    // The frame yielded. The one call that the loop handles itself, because it is the most frequent.
+    static void* yielded() noexcept { return reinterpret_cast<void*>(std::uintptr_t{2}); }
+  };
+  Trampoline trampoline;
+
+ private:
+  ReadyQueue ready_;
   std::shared_ptr<Inbox> inbox_;
   Scope root_;
 
@@ -151,15 +181,13 @@ class Scheduler {
     TaskRecord& task = *running_;
     ++task.steps_;
     trace_ = mix(trace_, task.id_.value() ^ C::call_name.hash);
-    const Answer answer = call.start(*this, task);
-    if (answer == Answer::now) {
+    if (call.start(*this, task) == Answer::now) {
       if (--budget_ > 0) [[likely]] return true;
       return quantum_spent(task);
     }
-    if (answer == Answer::yield) return yielded(task);
     if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
       call.withdraw();
-      task.set(TaskRecord::kDeliverCancel);
+      deliver_cancel_ = true;
       return true;
     }
     static_cast<SystemCall&>(call).task_ = &task;
@@ -167,9 +195,19 @@ class Scheduler {
     task.state_ = State::blocked;
     return false;
   }
+  // The running task gives way. As `enter`, for engines other than coroutines.
+  bool enter_yield() noexcept {
+    TaskRecord& task = *running_;
+    count_yield(task);
+    if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
+      deliver_cancel_ = true;
+      return true;
+    }
+    return give_way(task, State::suspended);
+  }
   // To be called first when a task's code goes on after a system call; throws Cancelled if it must.
   void resumed() {
-    if (running_->has(TaskRecord::kDeliverCancel)) [[unlikely]] throw_cancelled();
+    if (deliver_cancel_) [[unlikely]] throw_cancelled();
   }
 
   // Makes a record of an engine's type, in the given scope, and queues it. The caller owns one
@@ -189,17 +227,10 @@ class Scheduler {
     admit(*record, slot.id, scope, priority, site);
     return *record;
   }
+  // For an engine whose tasks are C++ coroutines: runs the task's first frame, and all it calls.
+  void start_coroutine(TaskRecord& task, void* frame);
   // The code of a task has ended and its result is stored. Wakes who waits for it.
   void finish(TaskRecord& task, State state) noexcept;
-
-  // What the coroutine engine keeps here because every frame needs it: the frame to resume next,
-  // whether the task has left the processor, and an exception on its way from a callee to its caller.
-  struct Trampoline {
-    void* frame = nullptr;
-    bool left = false;
-    std::exception_ptr flying;
-  };
-  Trampoline trampoline;
 
  private:
   friend class CancelRegion;
@@ -208,34 +239,29 @@ class Scheduler {
 
   void admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t priority,
              const std::source_location& site) noexcept;
-  bool yielded(TaskRecord& task) noexcept {
-    if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
-      task.set(TaskRecord::kDeliverCancel);
-      return true;
-    }
-    return give_way(task);
+  void count_yield(TaskRecord& task) noexcept {
+    constexpr std::uint64_t kYield = hash_name("yield");
+    ++task.steps_;
+    trace_ = mix(trace_, task.id_.value() ^ kYield);
   }
   bool quantum_spent(TaskRecord& task) noexcept {
     budget_ = quantum_;
-    task.set(TaskRecord::kHasResult);
-    if (!give_way(task)) return false;
-    task.clear(TaskRecord::kHasResult);
-    return true;
+    return give_way(task, State::preempted);
   }
   // To the back of the queue. A task that is alone goes on at once instead, but not for longer
   // than the turn: timers and other threads must be looked at.
-  bool give_way(TaskRecord& task) noexcept {
-    if (ready_.empty() && turn_left_ > 1) {
-      --turn_left_;
+  bool give_way(TaskRecord& task, State state) noexcept {
+    if (ready_.empty() && alone_left_ > 0) [[unlikely]] {
+      --alone_left_;
       return true;
     }
-    task.state_ = State::suspended;
-    requeue_ = true;
+    task.state_ = state;
+    ready_.push(task);
     return false;
   }
   [[noreturn]] void throw_cancelled();
-  void push(TaskRecord& task);
-  void run_slice(TaskRecord& task);
+  void run_slice(TaskRecord& task, std::size_t& turn_left);
+  void resume_frames(TaskRecord& task, void* frame, std::size_t& turn_left);
   std::size_t run_turn(std::size_t slices);
   bool look_outside();
   enum class Idle { moved_on, nothing_to_wait_for };
@@ -250,18 +276,7 @@ class Scheduler {
   void report_failure(TaskRecord& task) noexcept;
   void drop_everything() noexcept;
 
-  static inline constinit thread_local Scheduler* current_ = nullptr;
-
-  TaskRecord* running_ = nullptr;
-  std::int64_t budget_ = 0;
-  std::uint64_t trace_ = 0;
-  std::size_t turn_left_ = 0;
-  bool requeue_ = false;
-  std::uint32_t quantum_;
-  std::uint32_t turn_;
   std::uint64_t slices_ = 0;
-  Time now_;
-  ReadyQueue ready_;
   std::size_t dead_in_queue_ = 0;
   std::size_t live_tasks_ = 0;
   std::size_t pending_externals_ = 0;

@@ -40,17 +40,12 @@ Sleep sleep_until(Time deadline);
 
 // co_await yield(): to the back of the queue; others of the same priority run first.
 // Cancel. Before start and while queued: thrown at the yield. It has no result that could win.
-class [[nodiscard("yield does nothing until awaited: co_await yield()")]] Yield final
-    : public SystemCall {
+// The one call that is no object of its own: the run loop handles it.
+class [[nodiscard("yield does nothing until awaited: co_await yield()")]] Yield {
  public:
-  static constexpr CallName call_name{"yield"};
-  Yield() noexcept = default;
-  Answer start(Scheduler&, TaskRecord&) noexcept { return Answer::yield; }
-  void withdraw() noexcept override {}
-  void finish() noexcept {}
-  std::string describe() const override { return "its next turn"; }
+  constexpr Yield() noexcept = default;
 };
-inline Yield yield() noexcept { return Yield(); }
+constexpr Yield yield() noexcept { return Yield(); }
 
 // co_await checkpoint(): gives way only when the quantum is spent, and stops here if cancelled. For
 // loops that compute.
@@ -60,7 +55,8 @@ class [[nodiscard("checkpoint does nothing until awaited")]] Checkpoint final : 
   static constexpr CallName call_name{"checkpoint"};
   Checkpoint() noexcept = default;
   Answer start(Scheduler& scheduler, TaskRecord&) noexcept {
-    return scheduler.cancel_pending() ? Answer::yield : Answer::now;
+    // Parked with nothing registered: the scheduler throws at once when a cancel is pending.
+    return scheduler.cancel_pending() ? Answer::parked : Answer::now;
   }
   void withdraw() noexcept override {}
   void finish() noexcept {}

@@ -7,7 +7,8 @@ namespace tiffany {
 
 //   Pending ──> Running ──> Completed | Failed | Cancelled
 //      │         │   ^
-//      │         │   └── Suspended   it yielded or its quantum was spent; it is queued
+//      │         │   └── Suspended   it yielded; it is queued
+//      │         │   └── Preempted   its quantum was spent; it is queued, and has its result
 //      │         │   └── Ready <── Blocked   what it waited for arrived; it is queued
 //      └─────────┴──> Cancelled
 //
@@ -18,6 +19,7 @@ enum class State : std::uint8_t {
   ready,
   running,
   suspended,
+  preempted,
   blocked,
   completed,
   failed,

@@ -33,7 +33,6 @@ struct Waiter;
 enum class Answer : std::uint8_t {
   now,     // the result is there; go on without suspending (unless the quantum is spent)
   parked,  // wake() will come
-  yield,   // go to the back of the queue
 };
 
 // The name of a kind of call, with its hash for the trace computed at compile time.

@@ -53,8 +53,11 @@ class TaskRecord : public Waitable {
   // ---- The engine door ----
 
   // Continues (or begins) the task's code. Returns after the scheduler was told why: by a system
-  // call that parked or yielded, or by Scheduler::finish.
+  // call that parked or yielded, or by Scheduler::finish. An engine that sets `cursor_` to the frame
+  // of a suspended C++ coroutine is run by the scheduler's own trampoline instead, and hears of the
+  // end of the outermost frame through `ended`.
   virtual void run(Scheduler& scheduler) = 0;
+  virtual void ended(Scheduler& scheduler) noexcept;
   // Drops the task's code without running it any further: it was cancelled before it began, or the
   // scheduler is being destroyed and the task did not end when asked to.
   virtual void drop_code() noexcept = 0;
@@ -111,7 +114,7 @@ class TaskRecord : public Waitable {
 
   void dispose() noexcept override;
 
-  void* cursor_ = nullptr;  // where the engine goes on
+  void* cursor_ = nullptr;  // the coroutine frame to resume; null when it is not one
   std::uint64_t steps_ = 0;
   TaskId id_;
   SystemCall* waiting_on_ = nullptr;
@@ -136,14 +139,11 @@ class TaskRecord : public Waitable {
   friend class Handle;
 
   enum Flag : std::uint8_t {
-    kCancelPending = 1,   // some region around the task's code is cancelled, and no shield hides it
-    kDeliverCancel = 2,   // the next resume throws
-    kQueued = 4,          // it is in the ready queue
-    kStarted = 8,         // its code has begun
-    kHasResult = 16,      // preempted, with the result of its call already there
-    kReportFailure = 32,  // it failed in the root scope: somebody must hear of it
-    kValueTaken = 64,     // its result was moved out
-    kOrphan = 128,        // its scheduler is gone
+    kCancelPending = 1,  // some region around the task's code is cancelled, and no shield hides it
+    kDeliverCancel = 2,  // the next resume throws
+    kReportFailure = 4,  // it failed in the root scope: somebody must hear of it
+    kValueTaken = 8,     // its result was moved out
+    kOrphan = 16,        // its scheduler is gone
   };
   bool has(Flag flag) const noexcept { return (flags_ & flag) != 0; }
   void set(Flag flag) noexcept { flags_ = static_cast<std::uint8_t>(flags_ | flag); }

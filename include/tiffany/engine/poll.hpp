@@ -26,7 +26,6 @@
 
 #include "tiffany/core/group.hpp"
 #include "tiffany/core/scheduler.hpp"
-#include "tiffany/core/sleep.hpp"
 #include "tiffany/core/timer.hpp"
 
 namespace tiffany {
@@ -172,10 +171,7 @@ class PollRecord final : public PollRecordBase {
     PollContext context(scheduler, *this, wait);
     Poll<T> result = machine().agent->poll(context);
     if (result.kind_ == Poll<T>::Kind::pending) return scheduler.enter(wait);
-    if (result.kind_ == Poll<T>::Kind::again) {
-      Yield yield;
-      return scheduler.enter(yield);
-    }
+    if (result.kind_ == Poll<T>::Kind::again) return scheduler.enter_yield();
     using Value = ValueOf<T>;
     if constexpr (TaskRecord::fits_inline<Value>) {
       drop_code();

@@ -16,10 +16,11 @@
 
 namespace tiffany {
 
-// What does not depend on the task's type: the trampoline and the stack of frames.
+// What does not depend on the task's type: beginning, ending, and the stack of frames.
 class CoroutineRecord : public TaskRecord {
  public:
   void run(Scheduler& scheduler) final;
+  void ended(Scheduler& scheduler) noexcept final;
   void visit_frames(FrameVisitor& visitor) const final;
 
  protected:
@@ -35,9 +36,6 @@ class CoroutineRecord : public TaskRecord {
   State keep_error(std::exception_ptr error) noexcept;
 
   void* outermost() const noexcept;
-
- private:
-  void end(Scheduler& scheduler) noexcept;
 };
 
 template <class T, class Closure>

@@ -22,6 +22,7 @@
 #include "tiffany/core/group.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/sleep.hpp"
 #include "tiffany/core/system_call.hpp"
 
 namespace tiffany {
@@ -33,9 +34,11 @@ class Task;
 // suspended. Twenty-four bytes, and no types.
 class Frame {
  public:
+  // In this order: were the two pointers that a call sets side by side, GCC would set them with one
+  // vector store, and load its halves from where the site has just been written, which stalls.
   void* caller = nullptr;  // null in the outermost frame of a task
-  Scheduler* scheduler = nullptr;
   std::source_location site;
+  Scheduler* scheduler = nullptr;
 
   static void* operator new(std::size_t size);
   static void operator delete(void* frame, std::size_t size) noexcept {
@@ -58,12 +61,7 @@ class ReturnToCaller {
   void await_suspend(std::coroutine_handle<P> coroutine) const noexcept {
     Frame& frame = coroutine.promise();
     Scheduler::Trampoline& trampoline = frame.scheduler->trampoline;
-    if (frame.caller != nullptr) [[likely]] {
-      trampoline.frame = frame.caller;
-    } else {
-      trampoline.frame = nullptr;
-      trampoline.left = true;
-    }
+    trampoline.next = frame.caller != nullptr ? frame.caller : Scheduler::Trampoline::ended();
   }
   void await_resume() const noexcept {}
 };
@@ -74,21 +72,33 @@ template <class Held>
 class AwaitCall {
  public:
   template <class From>
-  AwaitCall(Frame& frame, From&& from) : frame_(frame), call_(std::forward<From>(from)) {}
-  bool await_ready() { return frame_.scheduler->enter(call_); }
-  void await_suspend(std::coroutine_handle<> coroutine) noexcept {
-    Scheduler::Trampoline& trampoline = frame_.scheduler->trampoline;
-    trampoline.frame = coroutine.address();
-    trampoline.left = true;
-  }
+  AwaitCall(Scheduler& scheduler, From&& from)
+      : scheduler_(scheduler), call_(std::forward<From>(from)) {}
+  bool await_ready() { return scheduler_.enter(call_); }
+  // The run loop knows which frame it resumed, and sees that no other is to follow.
+  void await_suspend(std::coroutine_handle<>) const noexcept {}
   decltype(auto) await_resume() {
-    frame_.scheduler->resumed();
+    scheduler_.resumed();
     return call_.finish();
   }
 
  private:
-  Frame& frame_;
+  Scheduler& scheduler_;
   Held call_;
+};
+
+// co_await yield().
+class AwaitYield {
+ public:
+  explicit AwaitYield(Scheduler& scheduler) noexcept : scheduler_(scheduler) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<>) const noexcept {
+    scheduler_.trampoline.next = Scheduler::Trampoline::yielded();
+  }
+  void await_resume() const { scheduler_.resumed(); }
+
+ private:
+  Scheduler& scheduler_;
 };
 
 // co_await of another coroutine: a call.
@@ -96,23 +106,23 @@ template <class T>
 class AwaitTask {
  public:
   using Promise = typename Task<T>::promise_type;
-  AwaitTask(Frame& caller, std::coroutine_handle<Promise> callee) noexcept
-      : caller_(caller), callee_(callee) {}
+  AwaitTask(Scheduler& scheduler, std::coroutine_handle<Promise> callee) noexcept
+      : scheduler_(scheduler), callee_(callee) {}
   bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+  void await_suspend(std::coroutine_handle<> caller) noexcept {
     Frame& frame = callee_.promise();
-    frame.caller = coroutine.address();
-    frame.scheduler = caller_.scheduler;
-    caller_.scheduler->trampoline.frame = callee_.address();
+    frame.caller = caller.address();
+    frame.scheduler = &scheduler_;
+    scheduler_.trampoline.next = callee_.address();
   }
   T await_resume() {
-    std::exception_ptr& flying = caller_.scheduler->trampoline.flying;
+    std::exception_ptr& flying = scheduler_.trampoline.flying;
     if (flying != nullptr) [[unlikely]] std::rethrow_exception(std::exchange(flying, nullptr));
     if constexpr (!std::is_void_v<T>) return callee_.promise().take();
   }
 
  private:
-  Frame& caller_;
+  Scheduler& scheduler_;
   std::coroutine_handle<Promise> callee_;
 };
 
@@ -135,27 +145,31 @@ class PromiseBase : public Frame {
   template <class T>
   auto await_transform(Task<T>&& task, Site at = Site::current()) noexcept {
     site = at;
-    return AwaitTask<T>(*this, task.coroutine_.get());
+    return AwaitTask<T>(*scheduler, task.coroutine_.get());
+  }
+  AwaitYield await_transform(Yield, Site at = Site::current()) noexcept {
+    site = at;
+    return AwaitYield(*scheduler);
   }
   template <Call C>
   auto await_transform(C&& call, Site at = Site::current()) noexcept
     requires(!std::is_lvalue_reference_v<C>)
   {
     site = at;
-    return AwaitCall<C&>(*this, call);
+    return AwaitCall<C&>(*scheduler, call);
   }
   template <WaitableHandle H>
   auto await_transform(const H& handle, Site at = Site::current()) {
     site = at;
     require_copyable<H>();
-    return AwaitCall<Join<H, false>>(*this, handle);
+    return AwaitCall<Join<H, false>>(*scheduler, handle);
   }
   template <WaitableHandle H>
   auto await_transform(H&& handle, Site at = Site::current())
     requires(!std::is_lvalue_reference_v<H>)
   {
     site = at;
-    return AwaitCall<Join<H, true>>(*this, std::move(handle));
+    return AwaitCall<Join<H, true>>(*scheduler, std::move(handle));
   }
   template <class X>
     requires(!Call<std::remove_cvref_t<X>> || std::is_lvalue_reference_v<X>) &&
