@@ -16,22 +16,20 @@ ReadyQueue::~ReadyQueue() {
 }
 
 void ReadyQueue::grow(Ring& ring) {
-  const std::size_t capacity = std::max<std::size_t>(64, ring.capacity * 2);
+  const std::size_t capacity = std::max<std::size_t>(64, 2 * (ring.mask + 1));
   auto** slots = new TaskRecord*[capacity];
-  const std::size_t size = ring.tail - ring.head;
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::size_t at = ring.head + i;
-    slots[at & (capacity - 1)] = ring.slots[at & (ring.capacity - 1)];
+  // The positions stay what they are, only their place in the larger ring changes.
+  for (std::size_t at = ring.head; at != ring.tail; ++at) {
+    slots[at & (capacity - 1)] = ring.slots[at & ring.mask];
   }
   delete[] ring.slots;
-  // The positions stay what they are, only their place in the larger ring changes.
   ring.slots = slots;
-  ring.capacity = capacity;
+  ring.mask = capacity - 1;
 }
 
 bool ReadyQueue::find_best() noexcept {
   for (Ring* ring = best_; ring != std::end(rings_); ++ring) {
-    if (ring->head != ring->tail) {
+    if (!ring->empty()) {
       best_ = ring;
       return true;
     }
@@ -60,6 +58,28 @@ class FifoOrder final : public ReadyPolicy {
 
  private:
   std::deque<TaskRecord*> tasks_;
+};
+
+// What the rings of ReadyQueue do, as a policy: for recording.
+class PriorityOrder final : public ReadyPolicy {
+ public:
+  void push(TaskRecord& task) override {
+    by_priority_[task.priority()].push_back(&task);
+    ++size_;
+  }
+  TaskRecord& pop() override {
+    auto best = std::find_if(by_priority_.begin(), by_priority_.end(),
+                             [](const auto& tasks) { return !tasks.empty(); });
+    TaskRecord& task = *best->front();
+    best->pop_front();
+    --size_;
+    return task;
+  }
+  std::size_t size() const noexcept override { return size_; }
+
+ private:
+  std::array<std::deque<TaskRecord*>, 256> by_priority_;
+  std::size_t size_ = 0;
 };
 
 // The ready tasks of each priority, most urgent first.
@@ -159,6 +179,16 @@ class RecordedOrder final : public ReadyPolicy {
 
 }  // namespace
 
+RecordingOrder::RecordingOrder(std::unique_ptr<ReadyPolicy> order, std::vector<TaskId>& picks)
+    : order_(order != nullptr ? std::move(order) : priority_order()), picks_(picks) {}
+
+TaskRecord& RecordingOrder::pop() {
+  TaskRecord& task = order_->pop();
+  picks_.push_back(task.id());
+  return task;
+}
+
+std::unique_ptr<ReadyPolicy> priority_order() { return std::make_unique<PriorityOrder>(); }
 std::unique_ptr<ReadyPolicy> fifo_order() { return std::make_unique<FifoOrder>(); }
 std::unique_ptr<ReadyPolicy> depth_first_order() { return std::make_unique<DepthFirstOrder>(); }
 std::unique_ptr<ReadyPolicy> random_order(std::uint64_t seed) {

@@ -31,7 +31,7 @@ void CoroutineRecord::run(Scheduler& scheduler) {
   }
   Frame::at(frame).scheduler = &scheduler;
   cursor_ = frame;
-  scheduler.start_coroutine(*this, frame);
+  scheduler.run_coroutine(*this, frame);
 }
 
 // The cursor is the outermost frame: it was the last to run.

@@ -25,6 +25,8 @@ class ReadyPolicy {
   virtual std::size_t size() const noexcept = 0;
 };
 
+// What a scheduler does when it is given no policy.
+std::unique_ptr<ReadyPolicy> priority_order();
 // Priorities are ignored; first come, first served.
 std::unique_ptr<ReadyPolicy> fifo_order();
 // The newest ready task first, within a priority. Walks a tree of tasks depth first, so that few
@@ -37,61 +39,88 @@ std::unique_ptr<ReadyPolicy> random_order(std::uint64_t seed);
 // the last pick it goes on by priority.
 std::unique_ptr<ReadyPolicy> recorded_order(std::vector<TaskId> picks);
 
+// Another order, with a note of what it picked. Options::record_picks puts it in between.
+class RecordingOrder final : public ReadyPolicy {
+ public:
+  // No order: priority_order().
+  RecordingOrder(std::unique_ptr<ReadyPolicy> order, std::vector<TaskId>& picks);
+  void push(TaskRecord& task) override { order_->push(task); }
+  TaskRecord& pop() override;
+  std::size_t size() const noexcept override { return order_->size(); }
+
+ private:
+  std::unique_ptr<ReadyPolicy> order_;
+  std::vector<TaskId>& picks_;
+};
+
 class ReadyQueue {
  public:
+  struct Ring {
+    TaskRecord** slots = nullptr;
+    std::size_t mask = 0;  // capacity - 1
+    std::size_t head = 0;
+    std::size_t tail = 0;
+    std::size_t tasks = 0;  // tasks of this priority that may be in the ring at one time
+
+    bool empty() const noexcept { return head == tail; }
+    TaskRecord& at(std::size_t position) const noexcept { return *slots[position & mask]; }
+    void push(TaskRecord& task) noexcept { slots[tail++ & mask] = &task; }
+    // Few tasks stay in the cache by themselves. Of many, the record is fetched some way ahead, and
+    // a few tasks later the frame that it points to.
+    void prefetch_from(std::size_t position) const noexcept {
+      if (tail - position <= kMany) return;
+      __builtin_prefetch(&at(position + kAhead), 1);
+      const char* frame = static_cast<const char*>(at(position + kNear).cursor_);
+      __builtin_prefetch(frame, 1);
+      __builtin_prefetch(frame + 64, 1);
+    }
+  };
+
   explicit ReadyQueue(std::unique_ptr<ReadyPolicy> policy = nullptr) noexcept
       : policy_(std::move(policy)) {}
   ~ReadyQueue();
   ReadyQueue(const ReadyQueue&) = delete;
   ReadyQueue& operator=(const ReadyQueue&) = delete;
 
+  // The policy that decides instead of the rings, or null.
+  ReadyPolicy* policy() const noexcept { return policy_.get(); }
+
   bool empty() noexcept {
-    if (best_->head != best_->tail) [[likely]] return false;
-    return policy_ != nullptr ? policy_->size() == 0 : !find_best();
+    if (policy_ != nullptr) [[unlikely]] return policy_->size() == 0;
+    return best_->empty() && !find_best();
   }
   std::size_t size() const noexcept;
 
-  void push(TaskRecord& task) {
+  // Room for one more task of this priority; throws std::bad_alloc. With it, push never allocates.
+  void reserve(std::uint8_t priority) {
+    Ring& ring = rings_[priority];
+    if (ring.tasks == ring.mask + 1 || ring.slots == nullptr) [[unlikely]] grow(ring);
+    ++ring.tasks;
+  }
+  // For a task that has ended while it is in the queue.
+  void keep_place(std::uint8_t priority) noexcept { ++rings_[priority].tasks; }
+  void unreserve(std::uint8_t priority) noexcept { --rings_[priority].tasks; }
+
+  void push(TaskRecord& task) noexcept {
     if (policy_ != nullptr) [[unlikely]] return policy_->push(task);
     Ring& ring = rings_[task.priority_];
-    const std::size_t tail = ring.tail;
-    if (tail - ring.head == ring.capacity) [[unlikely]] grow(ring);
-    ring.slots[tail & (ring.capacity - 1)] = &task;
-    ring.tail = tail + 1;
+    ring.push(task);
     if (&ring < best_) [[unlikely]] best_ = &ring;
   }
 
-  // Null when there is none.
-  TaskRecord* pop() {
-    if (best_->head == best_->tail) [[unlikely]] {
-      if (policy_ != nullptr) return policy_->size() > 0 ? &policy_->pop() : nullptr;
-      if (!find_best()) return nullptr;
-    }
-    Ring& ring = *best_;
-    const std::size_t mask = ring.capacity - 1;
-    const std::size_t head = ring.head;
-    TaskRecord* task = ring.slots[head & mask];
-    ring.head = head + 1;
-    if (ring.tail - head > kAhead) {
-      // Two stages: the record first, then the frame that it points to.
-      __builtin_prefetch(ring.slots[(head + kAhead) & mask], 1);
-      const char* frame = static_cast<const char*>(ring.slots[(head + kNear) & mask]->cursor_);
-      __builtin_prefetch(frame, 1);
-      __builtin_prefetch(frame + 64, 1);
-    }
-    return task;
+  // No more urgent ring has tasks than this one, which had some.
+  bool is_best(const Ring& ring) const noexcept { return best_ == &ring; }
+  // The most urgent ring that has tasks, or null. Only without a policy.
+  Ring* best() noexcept {
+    if (best_->empty() && !find_best()) [[unlikely]] return nullptr;
+    return best_;
   }
 
  private:
+  static constexpr std::size_t kMany = 2048;
   static constexpr std::size_t kAhead = 8;
   static constexpr std::size_t kNear = 4;
 
-  struct Ring {
-    TaskRecord** slots = nullptr;
-    std::size_t capacity = 0;
-    std::size_t head = 0;
-    std::size_t tail = 0;
-  };
   static void grow(Ring& ring);
   // Moves on to the most urgent ring that has tasks. False when none has.
   bool find_best() noexcept;

@@ -57,7 +57,7 @@ class Scheduler {
   TaskRecord* running_ = nullptr;
   std::int64_t budget_ = 0;
   std::uint64_t trace_ = 0;
-  std::size_t alone_left_ = 0;
+  std::size_t turn_left_ = 0;
   bool deliver_cancel_ = false;  // the running task must throw where its code goes on
   std::uint32_t quantum_;
   std::uint32_t turn_;
@@ -80,6 +80,7 @@ class Scheduler {
   Trampoline trampoline;
 
  private:
+  std::vector<TaskId> picks_;
   ReadyQueue ready_;
   std::shared_ptr<Inbox> inbox_;
   Scope root_;
@@ -203,7 +204,7 @@ class Scheduler {
       deliver_cancel_ = true;
       return true;
     }
-    return give_way(task, State::suspended);
+    return stays_on(task, State::suspended);
   }
   // To be called first when a task's code goes on after a system call; throws Cancelled if it must.
   void resumed() {
@@ -216,19 +217,16 @@ class Scheduler {
   Record& make_task(Scope& scope, std::uint8_t priority, const std::source_location& site,
                     Args&&... args) {
     static_assert(sizeof(Record) == sizeof(TaskRecord), "an engine keeps its state elsewhere");
-    const TaskTable::Slot slot = tasks_.take();
-    Record* record;
-    try {
-      record = new (slot.memory) Record(*this, std::forward<Args>(args)...);
-    } catch (...) {
-      tasks_.give_back(slot.id);
-      throw;
-    }
+    ready_.reserve(priority);
+    Reservation reservation(*this, priority);
+    const TaskTable::Slot slot = reservation.take_slot();
+    Record* record = new (slot.memory) Record(*this, std::forward<Args>(args)...);
+    reservation.keep();
     admit(*record, slot.id, scope, priority, site);
     return *record;
   }
   // For an engine whose tasks are C++ coroutines: runs the task's first frame, and all it calls.
-  void start_coroutine(TaskRecord& task, void* frame);
+  void run_coroutine(TaskRecord& task, void* frame);
   // The code of a task has ended and its result is stored. Wakes who waits for it.
   void finish(TaskRecord& task, State state) noexcept;
 
@@ -236,6 +234,31 @@ class Scheduler {
   friend class CancelRegion;
   friend class Scope;
   friend class TaskRecord;
+
+  // Gives the room for a task back when its record cannot be made.
+  class Reservation {
+   public:
+    Reservation(Scheduler& scheduler, std::uint8_t priority) noexcept
+        : scheduler_(&scheduler), priority_(priority) {}
+    ~Reservation() {
+      if (scheduler_ == nullptr) [[likely]] return;
+      if (id_) scheduler_->tasks_.give_back(id_);
+      scheduler_->ready_.unreserve(priority_);
+    }
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+    TaskTable::Slot take_slot() {
+      const TaskTable::Slot slot = scheduler_->tasks_.take();
+      id_ = slot.id;
+      return slot;
+    }
+    void keep() noexcept { scheduler_ = nullptr; }
+
+   private:
+    Scheduler* scheduler_;
+    TaskId id_;
+    std::uint8_t priority_;
+  };
 
   void admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t priority,
              const std::source_location& site) noexcept;
@@ -246,13 +269,13 @@ class Scheduler {
   }
   bool quantum_spent(TaskRecord& task) noexcept {
     budget_ = quantum_;
-    return give_way(task, State::preempted);
+    return stays_on(task, State::preempted);
   }
-  // To the back of the queue. A task that is alone goes on at once instead, but not for longer
+  // To the back of the queue. A task that is alone goes on at once instead (true), but not for longer
   // than the turn: timers and other threads must be looked at.
-  bool give_way(TaskRecord& task, State state) noexcept {
-    if (ready_.empty() && alone_left_ > 0) [[unlikely]] {
-      --alone_left_;
+  bool stays_on(TaskRecord& task, State state) noexcept {
+    if (ready_.empty() && turn_left_ > 0) {
+      --turn_left_;
       return true;
     }
     task.state_ = state;
@@ -260,8 +283,13 @@ class Scheduler {
     return false;
   }
   [[noreturn]] void throw_cancelled();
-  void run_slice(TaskRecord& task, std::size_t& turn_left);
-  void resume_frames(TaskRecord& task, void* frame, std::size_t& turn_left);
+  void run_rings();
+  void run_ring(ReadyQueue::Ring& ring);
+  void run_policy(ReadyPolicy& policy);
+  void run_slice(TaskRecord& task);
+  void slice_begins(TaskRecord& task) noexcept;
+  void resume(void* frame);
+  void slice_goes_on(TaskRecord& task, void* frame);
   std::size_t run_turn(std::size_t slices);
   bool look_outside();
   enum class Idle { moved_on, nothing_to_wait_for };
@@ -287,9 +315,7 @@ class Scheduler {
   TimerWheel timers_;
   Random random_;
   std::function<void(const LogLine&)> log_;
-  bool record_picks_;
   bool tearing_down_ = false;
-  std::vector<TaskId> picks_;
 };
 
 }  // namespace tiffany

@@ -11,6 +11,7 @@
 // docs/decisions/0003-trampoline.md says why, with the measurements.
 #pragma once
 
+#include <bit>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -140,35 +141,37 @@ class PromiseBase : public Frame {
   ReturnToCaller final_suspend() const noexcept { return {}; }
   void unhandled_exception() noexcept { scheduler->trampoline.flying = std::current_exception(); }
 
-  using Site = std::source_location;
+  // What std::source_location::current() wraps. As a bare pointer it is a constant to GCC; an object
+  // in the awaited expression would be kept in the frame once more.
+  using Site = decltype(__builtin_source_location());
 
   template <class T>
-  auto await_transform(Task<T>&& task, Site at = Site::current()) noexcept {
-    site = at;
+  auto await_transform(Task<T>&& task, Site at = __builtin_source_location()) noexcept {
+    stop_at(at);
     return AwaitTask<T>(*scheduler, task.coroutine_.get());
   }
-  AwaitYield await_transform(Yield, Site at = Site::current()) noexcept {
-    site = at;
+  AwaitYield await_transform(Yield, Site at = __builtin_source_location()) noexcept {
+    stop_at(at);
     return AwaitYield(*scheduler);
   }
   template <Call C>
-  auto await_transform(C&& call, Site at = Site::current()) noexcept
+  auto await_transform(C&& call, Site at = __builtin_source_location()) noexcept
     requires(!std::is_lvalue_reference_v<C>)
   {
-    site = at;
+    stop_at(at);
     return AwaitCall<C&>(*scheduler, call);
   }
   template <WaitableHandle H>
-  auto await_transform(const H& handle, Site at = Site::current()) {
-    site = at;
+  auto await_transform(const H& handle, Site at = __builtin_source_location()) {
+    stop_at(at);
     require_copyable<H>();
     return AwaitCall<Join<H, false>>(*scheduler, handle);
   }
   template <WaitableHandle H>
-  auto await_transform(H&& handle, Site at = Site::current())
+  auto await_transform(H&& handle, Site at = __builtin_source_location())
     requires(!std::is_lvalue_reference_v<H>)
   {
-    site = at;
+    stop_at(at);
     return AwaitCall<Join<H, true>>(*scheduler, std::move(handle));
   }
   template <class X>
@@ -188,6 +191,9 @@ class PromiseBase : public Frame {
                     "or a system call (see tiffany/core/system_call.hpp for adding one)");
     }
   }
+
+ private:
+  void stop_at(Site at) noexcept { site = std::bit_cast<std::source_location>(at); }
 };
 
 template <class T>

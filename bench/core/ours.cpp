@@ -1,0 +1,296 @@
+// The workloads of bench/core on Tiffany, with everything on that a user gets: accounting, await
+// sites, spawn sites, the trace hash, the quantum. See README.md for what each of them measures.
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "bench_support.hpp"
+#include "tiffany/tiffany.hpp"
+
+namespace {
+
+using bench::check;
+using bench::cpu_ns_of;
+using bench::YieldClock;
+using tiffany::Duration;
+using tiffany::Future;
+using tiffany::Handle;
+using tiffany::Promise;
+using tiffany::Scheduler;
+using tiffany::spawn;
+using tiffany::Task;
+using tiffany::Time;
+using tiffany::Timer;
+
+tiffany::Options virtual_time() { return tiffany::Options().virtual_time(); }
+
+// Runs one task and all that it spawns, and returns its result.
+template <class T>
+T run_main(Task<T> task, tiffany::Options options = virtual_time()) {
+  Scheduler scheduler(std::move(options));
+  return tiffany::run_on(scheduler, std::move(task));
+}
+
+// ---- yield
+
+Task<void> yield_often(YieldClock& clock) {
+  clock.task_started();
+  for (std::size_t round = clock.rounds(); round > 0; --round) co_await tiffany::yield();
+  clock.task_ended();
+}
+
+double yield_in_order(std::size_t tasks, bool quick) {
+  YieldClock clock(tasks, bench::yield_rounds(tasks, quick));
+  Scheduler scheduler(virtual_time());
+  for (std::size_t i = 0; i < tasks; ++i) scheduler.spawn(yield_often, std::ref(clock));
+  scheduler.run();
+  return clock.ns_per_yield();
+}
+
+// Sleeping first puts the tasks into the queue in another order than they lie in memory.
+Task<void> sleep_then_yield(YieldClock& clock, Duration delay) {
+  co_await tiffany::sleep(delay);
+  clock.task_started();
+  for (std::size_t round = clock.rounds(); round > 0; --round) co_await tiffany::yield();
+  clock.task_ended();
+}
+
+double yield_shuffled(std::size_t tasks, bool quick) {
+  YieldClock clock(tasks, bench::yield_rounds(tasks, quick));
+  // One priority for all, and no time passes between the first and the last wake-up but by jumps,
+  // so the queue must hold them back until all are awake: they yield behind one another.
+  Scheduler scheduler(virtual_time());
+  const auto order = bench::shuffled_order(tasks);
+  auto start_all = [&]() -> Task<void> {
+    for (std::size_t i = 0; i < tasks; ++i) {
+      spawn.with_priority(20)(sleep_then_yield, std::ref(clock), Duration(1));
+    }
+    co_return;
+  };
+  static_cast<void>(order);
+  scheduler.spawn(start_all);
+  scheduler.run();
+  return clock.ns_per_yield();
+}
+
+// ---- spawn, join, call
+
+Task<std::uint64_t> give(std::uint64_t value) { co_return value; }
+
+Task<std::uint64_t> spawn_and_join_each(std::size_t count) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += co_await spawn(give, 1U);
+  co_return sum;
+}
+
+Task<double> spawn_join_timed(std::size_t count) {
+  check(co_await spawn_and_join_each(1000) == 1000, "warm-up joined all");
+  const double start = bench::thread_cpu_ns();
+  check(co_await spawn_and_join_each(count) == count, "joined all");
+  co_return (bench::thread_cpu_ns() - start) / static_cast<double>(count);
+}
+
+Task<std::uint64_t> spawn_all_then_join(std::size_t count) {
+  std::vector<Handle<std::uint64_t>> children;
+  children.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) children.push_back(spawn(give, 1U));
+  std::uint64_t sum = 0;
+  for (const auto& child : children) sum += co_await child;
+  co_return sum;
+}
+
+double fanout(std::size_t count) {
+  const double ns = cpu_ns_of([&] {
+    check(run_main(spawn_all_then_join(count)) == count, "joined all");
+  });
+  return ns / static_cast<double>(count);
+}
+
+Task<std::uint64_t> gather_once(std::size_t width) {
+  std::vector<Handle<std::uint64_t>> children;
+  children.reserve(width);
+  for (std::size_t i = 0; i < width; ++i) children.push_back(spawn(give, 1U));
+  std::uint64_t sum = 0;
+  const auto values = co_await tiffany::gather(std::move(children));
+  for (const std::uint64_t value : values) sum += value;
+  co_return sum;
+}
+
+Task<double> gather_timed(std::size_t times, std::size_t width) {
+  for (int i = 0; i < 10; ++i) co_await gather_once(width);
+  const double start = bench::thread_cpu_ns();
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < times; ++i) sum += co_await gather_once(width);
+  check(sum == times * width, "gathered all");
+  co_return (bench::thread_cpu_ns() - start) / static_cast<double>(times);
+}
+
+// Not inlined, so that no compiler can keep the callee's frame inside the caller's.
+[[gnu::noinline]] Task<int> add_one(int value) { co_return value + 1; }
+
+Task<double> call_often(std::size_t count) {
+  const double start = bench::thread_cpu_ns();
+  int value = 0;
+  for (std::size_t i = 0; i < count; ++i) value = co_await add_one(value);
+  check(static_cast<std::size_t>(value) == count, "called all");
+  co_return (bench::thread_cpu_ns() - start) / static_cast<double>(count);
+}
+
+// ---- ping-pong, with a promise for every message
+
+class Box {
+ public:
+  void send(int value) { promise_.complete(value); }
+  Future<int> arrival() const { return promise_.future(); }
+  void reset() { promise_ = Promise<int>(); }
+
+ private:
+  Promise<int> promise_;
+};
+
+Task<int> receive(Box& box) {
+  const int value = co_await box.arrival();
+  box.reset();
+  co_return value;
+}
+
+Task<void> answer(Box& mine, Box& theirs, std::size_t rounds) {
+  for (std::size_t i = 0; i < rounds; ++i) {
+    const int value = co_await mine.arrival();
+    mine.reset();
+    theirs.send(value);
+  }
+}
+
+Task<double> ping_pong(std::size_t rounds) {
+  Box ping;
+  Box pong;
+  auto other = spawn(answer, std::ref(ping), std::ref(pong), rounds);
+  const double start = bench::thread_cpu_ns();
+  for (std::size_t i = 0; i < rounds; ++i) {
+    ping.send(static_cast<int>(i));
+    check(co_await pong.arrival() == static_cast<int>(i), "the answer is the question");
+    pong.reset();
+  }
+  const double ns = (bench::thread_cpu_ns() - start) / static_cast<double>(rounds);
+  co_await other;
+  co_return ns;
+}
+
+// ---- timers
+
+Task<void> sleep_once(std::size_t& fired, Duration delay) {
+  co_await tiffany::sleep(delay);
+  ++fired;
+}
+
+double timers(std::size_t count) {
+  const std::vector<std::uint64_t> delays = bench::random_delays_ns(count);
+  std::size_t fired = 0;
+  const double ns = cpu_ns_of([&] {
+    Scheduler scheduler(virtual_time());
+    for (const std::uint64_t delay : delays) {
+      scheduler.spawn(sleep_once, std::ref(fired), Duration(delay));
+    }
+    scheduler.run();
+  });
+  check(fired == count, "all timers fired");
+  return ns / static_cast<double>(count);
+}
+
+void never(Scheduler&, Timer&) noexcept { check(false, "a cancelled timer fired"); }
+
+double arm_cancel_many(std::size_t count) {
+  Scheduler scheduler(virtual_time());
+  const std::vector<std::uint64_t> delays = bench::random_delays_ns(count);
+  std::deque<Timer> timers;
+  for (std::size_t i = 0; i < count; ++i) timers.emplace_back(&never);
+  const double ns = cpu_ns_of([&] {
+    for (std::size_t i = 0; i < count; ++i) {
+      scheduler.arm(timers[i], Time(Duration(delays[i] + 1)));
+    }
+    for (Timer& timer : timers) scheduler.disarm(timer);
+  });
+  return ns / static_cast<double>(count);
+}
+
+double arm_cancel_hot(std::size_t count) {
+  Scheduler scheduler(virtual_time());
+  Timer timer(&never);
+  const double ns = cpu_ns_of([&] {
+    for (std::size_t i = 0; i < count; ++i) {
+      scheduler.arm(timer, Time(Duration(1'000'000 + i)));
+      scheduler.disarm(timer);
+    }
+  });
+  return ns / static_cast<double>(count);
+}
+
+// ---- skynet
+
+Task<std::uint64_t> skynet_node(std::uint64_t number, std::uint64_t size) {
+  if (size == 1) co_return number;
+  const std::uint64_t part = size / 10;
+  Handle<std::uint64_t> children[10];
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    children[i] = spawn(skynet_node, number + i * part, part);
+  }
+  std::uint64_t sum = 0;
+  for (const auto& child : children) sum += co_await child;
+  co_return sum;
+}
+
+double skynet(std::uint64_t leaves, tiffany::Options options) {
+  const double ns = cpu_ns_of([&] {
+    check(run_main(skynet_node(0, leaves), std::move(options)) == leaves * (leaves - 1) / 2,
+          "the sum of all leaves");
+  });
+  return ns / 1e6;
+}
+
+// ---- memory
+
+Task<void> wait_for(Future<int> event) { co_await event; }
+
+Task<double> rss_per_task(std::size_t count) {
+  Promise<int> event;
+  const std::size_t before = bench::rss_bytes();
+  for (std::size_t i = 0; i < count; ++i) spawn(wait_for, event.future());
+  co_await tiffany::yield();
+  co_await tiffany::yield();
+  const std::size_t after = bench::rss_bytes();
+  event.complete(1);
+  co_return static_cast<double>(after - before) / static_cast<double>(count);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using bench::Weight;
+  const bench::Suite suite(argc, argv);
+  const bool quick = suite.quick();
+  const std::size_t million = 1'000'000;
+  const auto light = Weight::light;
+  suite.run("yield_2", "ns", light, [&] { return yield_in_order(2, quick); });
+  suite.run("yield_1k", "ns", light, [&] { return yield_in_order(1000, quick); });
+  suite.run("yield_100k", "ns", light, [&] { return yield_in_order(100'000, quick); });
+  suite.run("yield_1m", "ns", light, [&] { return yield_in_order(million, quick); });
+  suite.run("yield_1m_shuffled", "ns", light, [&] { return yield_shuffled(million, quick); });
+  suite.run("spawn_join", "ns", light, [&] { return run_main(spawn_join_timed(million)); });
+  suite.run("fanout_1m", "ns", light, [&] { return fanout(million); });
+  suite.run("nested_call", "ns", light,
+            [&] { return run_main(call_often(suite.scale(10, 2) * million)); });
+  suite.run("ping_pong", "ns", light, [&] { return run_main(ping_pong(million)); });
+  suite.run("timers_1m", "ns", light, [&] { return timers(million); });
+  suite.run("arm_cancel_1m", "ns", light, [&] { return arm_cancel_many(million); });
+  suite.run("arm_cancel_hot", "ns", light, [&] { return arm_cancel_hot(10 * million); });
+  suite.run("skynet", "ms", light, [&] { return skynet(million, virtual_time()); });
+  suite.run("skynet_depth_first", "ms", light, [&] {
+    return skynet(million, virtual_time().order(tiffany::depth_first_order()));
+  });
+  suite.run("rss_task_1m", "B", light, [&] { return run_main(rss_per_task(million)); });
+  suite.run("gather_1k", "ns", light,
+            [&] { return run_main(gather_timed(suite.scale(2000, 500), 1000)); });
+}

@@ -1,0 +1,3 @@
+module tiffany/bench/peer_go
+
+go 1.19

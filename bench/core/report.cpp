@@ -1,0 +1,269 @@
+// Runs the programs of bench/core beside each other, prints one table and writes one JSON file.
+//
+//   bench_core_report [--quick] [--only name[,name...]] --out FILE ours=PATH floor=PATH [peer=PATH]...
+//
+// Noise comes in stretches (a neighbour that is busy for a few seconds), so the programs take turns
+// workload by workload, over several rounds, and the best of each counts. Where the kernel happens
+// to put a program in memory makes a lasting difference, too: each round runs fresh copies.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// In the order of the table.
+const std::vector<std::string> kWorkloads = {
+    "yield_2",     "yield_1k",           "yield_100k",  "yield_1m",      "yield_1m_shuffled",
+    "spawn_join",  "fanout_1m",          "nested_call", "ping_pong",     "timers_1m",
+    "arm_cancel_1m", "arm_cancel_hot",   "skynet",      "skynet_depth_first",
+    "rss_task_1m", "gather_1k"};
+
+struct Program {
+  std::string name;
+  fs::path path;
+};
+
+struct Setup {
+  bool quick = false;
+  std::vector<std::string> workloads = kWorkloads;
+  fs::path out;
+  std::vector<Program> programs;
+
+  // Full: 3 rounds of 2 runs each. Quick is for a first look and must be over within a minute.
+  int rounds() const { return quick ? 2 : 3; }
+  const char* runs() const { return quick ? "1" : "2"; }
+};
+
+// What one workload gave: its unit, and the best value of each program that has it.
+struct Row {
+  std::string unit;
+  std::map<std::string, double> best;
+
+  void add(const std::string& program, double value) {
+    const auto [entry, is_new] = best.emplace(program, value);
+    if (!is_new) entry->second = std::min(entry->second, value);
+  }
+  std::optional<double> of(const std::string& program) const {
+    const auto entry = best.find(program);
+    return entry != best.end() ? std::optional(entry->second) : std::nullopt;
+  }
+};
+using Rows = std::map<std::string, Row>;
+
+// ---- Running
+
+// What a program writes to its standard output. Its messages go where ours go.
+std::string output_of(const std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+
+  int ends[2];
+  if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+
+  std::string output;
+  char buffer[4096];
+  for (ssize_t got = 0; failed == 0 && (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    output.append(buffer, static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  int status = 0;
+  if (failed == 0) waitpid(child, &status, 0);
+  if (failed != 0 || status != 0) std::fprintf(stderr, "bench: %s failed\n", argv[0]);
+  return output;
+}
+
+// What comes after `"key":` in one of our lines: {"name":"yield_1k","unit":"ns","value":10.10}
+std::optional<std::string_view> after_key(std::string_view line, const std::string& key) {
+  const std::string quoted = '"' + key + "\":";
+  const std::size_t at = line.find(quoted);
+  if (at == std::string_view::npos) return std::nullopt;
+  return line.substr(at + quoted.size());
+}
+
+// Programs without this workload print nothing.
+void run_one(const Setup& setup, const Program& program, const std::string& workload, Row& row) {
+  std::vector<std::string> command = {program.path, "--only", workload, "--runs", setup.runs()};
+  if (setup.quick) command.push_back("--quick");
+  const std::string line = output_of(command);
+  const auto unit = after_key(line, "unit");
+  const auto value = after_key(line, "value");
+  if (!unit || !value) return;
+  row.unit = unit->substr(1, unit->find('"', 1) - 1);
+  row.add(program.name, std::strtod(std::string(*value).c_str(), nullptr));
+}
+
+std::vector<Program> fresh_copies(const Setup& setup, const fs::path& directory) {
+  fs::remove_all(directory);
+  fs::create_directories(directory);
+  std::vector<Program> copies;
+  for (const Program& program : setup.programs) {
+    const fs::path copy = directory / program.path.filename();
+    fs::copy_file(program.path, copy);
+    copies.push_back({program.name, copy});
+  }
+  return copies;
+}
+
+Rows run_all(const Setup& setup) {
+  Rows rows;
+  for (int round = 1; round <= setup.rounds(); ++round) {
+    const fs::path directory = setup.out.string() + ".round-" + std::to_string(round);
+    const std::vector<Program> copies = fresh_copies(setup, directory);
+    for (const std::string& workload : setup.workloads) {
+      std::fprintf(stderr, "round %d of %d: %s\n", round, setup.rounds(), workload.c_str());
+      for (const Program& copy : copies) run_one(setup, copy, workload, rows[workload]);
+    }
+    fs::remove_all(directory);
+  }
+  return rows;
+}
+
+// ---- Reporting
+
+std::string number(std::optional<double> value, const char* format = "%.1f") {
+  if (!value) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, format, *value);
+  return text;
+}
+
+std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
+  if (!a || !b || *b == 0) return std::nullopt;
+  return *a / *b;
+}
+
+bool is_peer(const Program& program) { return program.name != "ours" && program.name != "floor"; }
+
+void print_table(const Setup& setup, const Rows& rows) {
+  std::printf("%-18s %-4s %9s %9s %10s", "workload", "unit", "ours", "floor", "ours/floor");
+  for (const Program& program : setup.programs) {
+    if (!is_peer(program)) continue;
+    std::printf(" | %9s %10s", program.name.c_str(), (program.name + "/ours").c_str());
+  }
+  std::printf("\n");
+  for (const std::string& workload : setup.workloads) {
+    const Row& row = rows.at(workload);
+    const auto ours = row.of("ours");
+    const auto floor = row.of("floor");
+    std::printf("%-18s %-4s %9s %9s %10s", workload.c_str(), row.unit.c_str(), number(ours).c_str(),
+                number(floor).c_str(), number(ratio(ours, floor), "%.2f").c_str());
+    for (const Program& program : setup.programs) {
+      if (!is_peer(program)) continue;
+      const auto peer = row.of(program.name);
+      std::printf(" | %9s %10s", number(peer).c_str(), number(ratio(peer, ours), "%.2f").c_str());
+    }
+    std::printf("\n");
+  }
+}
+
+std::string json(std::optional<double> value) { return value ? number(value, "%.2f") : "null"; }
+
+void write_json(const Setup& setup, const Rows& rows) {
+  std::ofstream out(setup.out);
+  const char* between = "[\n";
+  for (const std::string& workload : setup.workloads) {
+    const Row& row = rows.at(workload);
+    out << between << "  {\"name\": \"" << workload << "\", \"unit\": \"" << row.unit
+        << "\", \"ours\": " << json(row.of("ours")) << ", \"floor\": " << json(row.of("floor"))
+        << ", \"peers\": {";
+    const char* comma = "";
+    for (const Program& program : setup.programs) {
+      if (!is_peer(program)) continue;
+      out << comma << '"' << program.name << "\": " << json(row.of(program.name));
+      comma = ", ";
+    }
+    out << "}}";
+    between = ",\n";
+  }
+  out << "\n]\n";
+  if (!out.flush()) throw std::runtime_error("cannot write " + setup.out.string());
+}
+
+// ---- The command line
+
+[[noreturn]] void usage() {
+  std::fputs(
+      "usage: bench_core_report [--quick] [--only name[,name...]] --out FILE\n"
+      "                         ours=PATH floor=PATH [peer=PATH]...\n",
+      stderr);
+  std::exit(2);
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    if (std::count(kWorkloads.begin(), kWorkloads.end(), names.back()) == 0) {
+      std::fprintf(stderr, "bench: there is no workload \"%s\"\n", names.back().c_str());
+      std::exit(2);
+    }
+    begin = end + 1;
+  }
+  return names;
+}
+
+Setup parse(int argc, char** argv) {
+  Setup setup;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const std::size_t equals = word.find('=');
+    if (word == "--quick") {
+      setup.quick = true;
+    } else if (word == "--only" && i + 1 < argc) {
+      setup.workloads = split(argv[++i]);
+    } else if (word == "--out" && i + 1 < argc) {
+      setup.out = argv[++i];
+    } else if (word[0] != '-' && equals != std::string::npos) {
+      setup.programs.push_back({word.substr(0, equals), word.substr(equals + 1)});
+    } else {
+      usage();
+    }
+  }
+  if (setup.out.empty() || setup.programs.empty()) usage();
+  return setup;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Setup setup = parse(argc, argv);
+  try {
+    const Rows rows = run_all(setup);
+    print_table(setup, rows);
+    write_json(setup, rows);
+    std::printf("\nBest of %d rounds; written to %s\n", setup.rounds(), setup.out.c_str());
+    const bool complete = std::all_of(rows.begin(), rows.end(), [](const auto& entry) {
+      return entry.second.of("ours") && entry.second.of("floor");
+    });
+    if (!complete) std::fputs("bench: a workload of ours or of the floor is missing\n", stderr);
+    return complete ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench: %s\n", error.what());
+    return 1;
+  }
+}
