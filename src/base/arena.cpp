@@ -9,6 +9,8 @@ namespace tiffany {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+// In front of what a chunk holds; keeps it aligned as records want it.
+constexpr std::size_t kHeader = 128;
 
 std::size_t round_up(std::size_t value, std::size_t to) noexcept {
   return (value + to - 1) / to * to;
@@ -35,7 +37,29 @@ Arena* Arena::create() { return new Arena(); }
 
 void Arena::retire() noexcept {
   retired_ = true;
-  if (live_blocks_ == 0) delete this;
+  delete_when_empty();
+}
+
+void Arena::delete_when_empty() noexcept {
+  if (pins_ == 0 && live_blocks() == 0) delete this;
+}
+
+void Arena::unpin(void* reserved) noexcept {
+  Arena* arena = owner_of(reserved);
+  --arena->pins_;
+  if (arena->retired_) arena->delete_when_empty();
+}
+
+std::size_t Arena::live_blocks() const noexcept {
+  std::size_t blocks = large_blocks_;
+  for (const Class& c : classes_) blocks += c.live;
+  return blocks;
+}
+
+std::size_t Arena::live_bytes() const noexcept {
+  std::size_t bytes = large_bytes_;
+  for (std::size_t i = 0; i < kClasses; ++i) bytes += classes_[i].live * (i + 1) * kGranule;
+  return bytes;
 }
 
 Arena::~Arena() {
@@ -59,7 +83,7 @@ std::byte* Arena::take_run(std::size_t bytes) {
     chunk->next = chunks_;
     chunks_ = chunk;
     auto* begin = reinterpret_cast<std::byte*>(chunk);
-    bump_ = begin + round_up(sizeof(Chunk), 128);
+    bump_ = begin + kHeader;
     bump_end_ = begin + kChunk;
   }
   std::byte* run = bump_;
@@ -77,10 +101,9 @@ struct alignas(16) HeapHeader {
 
 void* Arena::allocate_slow(std::size_t size) {
   void* raw = std::malloc(sizeof(HeapHeader) + size);
-  if (raw == nullptr) {
-    count_out(size);
-    throw std::bad_alloc();
-  }
+  if (raw == nullptr) throw std::bad_alloc();
+  ++large_blocks_;
+  large_bytes_ += size;
   return new (raw) HeapHeader{this} + 1;
 }
 
@@ -88,40 +111,41 @@ void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
   HeapHeader* header = static_cast<HeapHeader*>(block) - 1;
   Arena* owner = header->owner;
   std::free(header);
-  owner->count_out(size);
+  --owner->large_blocks_;
+  owner->large_bytes_ -= size;
+  if (owner->retired_) owner->delete_when_empty();
 }
 
 #else
 
 void* Arena::allocate_slow(std::size_t size) {
-  try {
-    if (size > kLargestSmall) {
-      // A large block is a mapping of its own, with the header that owner_of() looks for. It is
-      // not on the list of chunks: it goes back to the system as soon as it is freed.
-      Chunk* chunk = map_chunk(round_up(128 + size, kPage));
-      return reinterpret_cast<std::byte*>(chunk) + 128;
-    }
-    Class& c = classes_[class_of(size)];
-    const std::size_t block = (class_of(size) + 1) * kGranule;
-    if (static_cast<std::size_t>(c.bump_end - c.bump) < block) {
-      c.bump = take_run(kRun);
-      c.bump_end = c.bump + kRun;
-    }
-    std::byte* result = c.bump;
-    c.bump += block;
-    return result;
-  } catch (...) {
-    --live_blocks_;
-    live_bytes_ -= size;
-    throw;
+  if (size > kLargestSmall) {
+    // A large block is a mapping of its own, with the header that owner_of() looks for. It is not on
+    // the list of chunks: it goes back to the system as soon as it is freed.
+    Chunk* chunk = map_chunk(round_up(kHeader + size, kPage));
+    ++large_blocks_;
+    large_bytes_ += size;
+    return reinterpret_cast<std::byte*>(chunk) + kHeader;
   }
+  Class& c = classes_[class_of(size)];
+  const std::size_t block = (class_of(size) + 1) * kGranule;
+  if (static_cast<std::size_t>(c.bump_end - c.bump) < block) {
+    c.bump = take_run(kRun);
+    c.bump_end = c.bump + kRun;
+  }
+  std::byte* result = c.bump;
+  c.bump += block;
+  ++c.live;
+  return result;
 }
 
 void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
   Arena* owner = owner_of(block);
-  auto* chunk = reinterpret_cast<Chunk*>(static_cast<std::byte*>(block) - 128);
+  auto* chunk = reinterpret_cast<Chunk*>(static_cast<std::byte*>(block) - kHeader);
   munmap(chunk, chunk->mapped);
-  owner->count_out(size);
+  --owner->large_blocks_;
+  owner->large_bytes_ -= size;
+  if (owner->retired_) owner->delete_when_empty();
 }
 
 #endif

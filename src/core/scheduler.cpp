@@ -87,8 +87,7 @@ Scheduler::~Scheduler() {
   arena->retire();
 }
 
-Scheduler& Scheduler::require(std::string_view what) {
-  if (current_ != nullptr && current_->running_ != nullptr) return *current_;
+void Scheduler::throw_no_task(std::string_view what) {
   throw Error(Errc::no_task, std::string(what) +
                                  " needs a running task, and none is running on this thread. Call it "
                                  "from a coroutine that a scheduler runs.");
@@ -141,24 +140,37 @@ void Scheduler::run_ring(ReadyQueue::Ring& ring) {
     ring.prefetch_from(head);
     ring.head = ++head;
     turn_left_ = --left;
-    void* const frame = task.cursor_;
-    if (task.has(TaskRecord::kDeliverCancel) || frame == nullptr) [[unlikely]] {
+    if (task.has(TaskRecord::kDeliverCancel)) [[unlikely]] {
       run_slice(task);
       left = turn_left_;
       continue;
     }
     slice_begins(task);
+    void* frame = task.cursor_;
+    if (frame == nullptr) {
+      frame = task.begin(*this);
+      if (frame == nullptr) {
+        left = turn_left_;
+        continue;
+      }
+    }
     resume(frame);
-    const bool plain_yield = trampoline.next == Trampoline::yielded() &&
-                             !task.has(TaskRecord::kCancelPending) && head != ring.tail;
-    if (!plain_yield) {
-      slice_goes_on(task, frame);
-      left = turn_left_;
+    void* const next = trampoline.next;
+    if (next == Trampoline::yielded()) {
+      if (!task.has(TaskRecord::kCancelPending) && head != ring.tail) [[likely]] {
+        count_yield(task);
+        task.cursor_ = frame;
+        task.state_ = State::suspended;
+        ring.push(task);
+        continue;
+      }
+    } else if (next <= Trampoline::ended()) {
+      task.cursor_ = frame;
+      if (next != nullptr) task.ended(*this);
       continue;
     }
-    count_yield(task);
-    task.state_ = State::suspended;
-    ring.push(task);
+    slice_goes_on(task, frame);
+    left = turn_left_;
   }
 }
 
@@ -183,8 +195,10 @@ void Scheduler::run_slice(TaskRecord& task) {
     deliver_cancel_ = true;
   }
   slice_begins(task);
-  if (task.cursor_ == nullptr) return task.run(*this);
-  run_coroutine(task, task.cursor_);
+  void* frame = task.cursor_ != nullptr ? task.cursor_ : task.begin(*this);
+  if (frame == nullptr) return;
+  resume(frame);
+  slice_goes_on(task, frame);
 }
 
 inline void Scheduler::slice_begins(TaskRecord& task) noexcept {
@@ -196,11 +210,6 @@ inline void Scheduler::slice_begins(TaskRecord& task) noexcept {
 inline void Scheduler::resume(void* frame) {
   trampoline.next = nullptr;
   std::coroutine_handle<>::from_address(frame).resume();
-}
-
-void Scheduler::run_coroutine(TaskRecord& task, void* frame) {
-  resume(frame);
-  slice_goes_on(task, frame);
 }
 
 // A frame never resumes another one: it returns here and says which is next. So calls nest to any

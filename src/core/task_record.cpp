@@ -55,7 +55,7 @@ void TaskRecord::dispose() noexcept {
   if (orphan) {
     TaskTable::give_back_orphan(*this);
   } else {
-    scope_->scheduler().tasks_.give_back(id_);
+    scope_->scheduler().tasks_.give_back(reinterpret_cast<std::byte*>(this), id_);
   }
 }
 

@@ -15,42 +15,35 @@ Arena& outside_arena() {
 
 }  // namespace
 
-void* Frame::operator new(std::size_t size) {
-  Scheduler* scheduler = Scheduler::current();
-  return (scheduler != nullptr ? scheduler->arena() : outside_arena()).allocate(size);
-}
+void* Frame::allocate_outside(std::size_t size) { return outside_arena().allocate(size); }
 
-// Only the first time: from then on the scheduler resumes the frame at the cursor itself.
-void CoroutineRecord::run(Scheduler& scheduler) {
-  void* frame;
+void* CoroutineRecord::begin(Scheduler& scheduler) {
   try {
-    frame = begin();
+    cursor_ = call();
   } catch (...) {
     scheduler.finish(*this, keep_error(std::current_exception()));
-    return;
+    return nullptr;
   }
-  Frame::at(frame).scheduler = &scheduler;
-  cursor_ = frame;
-  scheduler.run_coroutine(*this, frame);
+  Frame::at(cursor_).scheduler = &scheduler;
+  return cursor_;
 }
 
-// The cursor is the outermost frame: it was the last to run.
 void CoroutineRecord::ended(Scheduler& scheduler) noexcept {
   std::exception_ptr error = std::exchange(scheduler.trampoline.flying, nullptr);
   State state = State::completed;
-  if (error == nullptr) {
+  if (error == nullptr) [[likely]] {
     try {
       keep_value(scheduler);
     } catch (...) {
       error = std::current_exception();  // the value could not be moved
     }
   }
-  if (error != nullptr) state = keep_error(std::move(error));
+  if (error != nullptr) [[unlikely]] state = keep_error(std::move(error));
   scheduler.finish(*this, state);
 }
 
 State CoroutineRecord::keep_error(std::exception_ptr error) noexcept {
-  drop_code();
+  CoroutineRecord::drop_code();
   try {
     std::rethrow_exception(error);
   } catch (const Cancelled&) {
@@ -62,10 +55,13 @@ State CoroutineRecord::keep_error(std::exception_ptr error) noexcept {
   return State::failed;
 }
 
-void* CoroutineRecord::outermost() const noexcept {
-  void* frame = cursor_;
-  while (frame != nullptr && Frame::at(frame).caller != nullptr) frame = Frame::at(frame).caller;
-  return frame;
+void CoroutineRecord::drop_code() noexcept {
+  if (cursor_ != nullptr) {
+    // The outermost frame owns those it has called.
+    while (void* caller = Frame::at(cursor_).caller) cursor_ = caller;
+    drop_frame();
+  }
+  drop_closure();
 }
 
 void CoroutineRecord::visit_frames(FrameVisitor& visitor) const {

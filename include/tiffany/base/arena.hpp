@@ -42,12 +42,12 @@ class Arena {
 
   // Throws std::bad_alloc when the system has no memory left. Blocks are aligned to 16 bytes.
   void* allocate(std::size_t size) {
-    count_in(size);
 #if !TIFFANY_ASAN
     if (size <= kLargestSmall) [[likely]] {
       Class& c = classes_[class_of(size)];
       if (FreeBlock* block = c.free) [[likely]] {
         c.free = block->next;
+        ++c.live;
         return block;
       }
     }
@@ -64,7 +64,8 @@ class Arena {
       auto* freed = static_cast<FreeBlock*>(block);
       freed->next = c.free;
       c.free = freed;
-      arena->count_out(size);
+      --c.live;
+      if (arena->retired_) [[unlikely]] arena->delete_when_empty();
       return;
     }
 #endif
@@ -75,11 +76,12 @@ class Arena {
   std::byte* reserve(std::size_t bytes) { return take_run(bytes); }
   // Keeps the arena, as a live block would, until unpin() is called with an address that lies in
   // memory from reserve().
-  void pin() noexcept { count_in(0); }
-  static void unpin(void* reserved) noexcept { owner_of(reserved)->count_out(0); }
+  void pin() noexcept { ++pins_; }
+  static void unpin(void* reserved) noexcept;
 
-  std::size_t live_blocks() const noexcept { return live_blocks_; }
-  std::size_t live_bytes() const noexcept { return live_bytes_; }
+  // Blocks that were taken and not returned, and the bytes they occupy (after rounding up).
+  std::size_t live_blocks() const noexcept;
+  std::size_t live_bytes() const noexcept;
 
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -102,6 +104,7 @@ class Arena {
     FreeBlock* free = nullptr;
     std::byte* bump = nullptr;
     std::byte* bump_end = nullptr;
+    std::size_t live = 0;
   };
   struct Chunk {
     Arena* owner;
@@ -118,25 +121,16 @@ class Arena {
   static Arena* owner_of(void* block) noexcept {
     return reinterpret_cast<Chunk*>(reinterpret_cast<std::uintptr_t>(block) & ~(kChunk - 1))->owner;
   }
-  void count_in(std::size_t size) noexcept {
-    ++live_blocks_;
-    live_bytes_ += size;
-  }
-  void count_out(std::size_t size) noexcept {
-    live_bytes_ -= size;
-    if (--live_blocks_ == 0 && retired_) [[unlikely]] delete this;
-  }
-
+  void delete_when_empty() noexcept;
   void* allocate_slow(std::size_t size);
   static void deallocate_slow(void* block, std::size_t size) noexcept;
   std::byte* take_run(std::size_t bytes);
   Chunk* map_chunk(std::size_t bytes);
 
-  // The two counters are kept apart: side by side, GCC updates them with one vector instruction in
-  // some places and two scalar ones in others, and the processor stalls between the two.
-  std::size_t live_blocks_ = 0;
   Class classes_[kClasses];
-  std::size_t live_bytes_ = 0;
+  std::size_t large_blocks_ = 0;  // and all blocks under AddressSanitizer
+  std::size_t large_bytes_ = 0;
+  std::size_t pins_ = 0;
   std::byte* bump_ = nullptr;
   std::byte* bump_end_ = nullptr;
   Chunk* chunks_ = nullptr;

@@ -141,7 +141,10 @@ class Scheduler {
   // The scheduler that is running a task on this thread right now, or null.
   static Scheduler* current() noexcept { return current_; }
   // As above, or an error (Errc::no_task) that names the call.
-  static Scheduler& require(std::string_view what);
+  static Scheduler& require(std::string_view what) {
+    if (current_ != nullptr && current_->running_ != nullptr) [[likely]] return *current_;
+    throw_no_task(what);
+  }
   // The scheduler that a task belongs to; null when it is gone.
   static Scheduler* owner(const TaskRecord& task) noexcept;
   TaskRecord* running() const noexcept { return running_; }
@@ -225,8 +228,6 @@ class Scheduler {
     admit(*record, slot.id, scope, priority, site);
     return *record;
   }
-  // For an engine whose tasks are C++ coroutines: runs the task's first frame, and all it calls.
-  void run_coroutine(TaskRecord& task, void* frame);
   // The code of a task has ended and its result is stored. Wakes who waits for it.
   void finish(TaskRecord& task, State state) noexcept;
 
@@ -242,21 +243,17 @@ class Scheduler {
         : scheduler_(&scheduler), priority_(priority) {}
     ~Reservation() {
       if (scheduler_ == nullptr) [[likely]] return;
-      if (id_) scheduler_->tasks_.give_back(id_);
+      if (slot_.memory != nullptr) scheduler_->tasks_.give_back(slot_.memory, slot_.id);
       scheduler_->ready_.unreserve(priority_);
     }
     Reservation(const Reservation&) = delete;
     Reservation& operator=(const Reservation&) = delete;
-    TaskTable::Slot take_slot() {
-      const TaskTable::Slot slot = scheduler_->tasks_.take();
-      id_ = slot.id;
-      return slot;
-    }
+    const TaskTable::Slot& take_slot() { return slot_ = scheduler_->tasks_.take(); }
     void keep() noexcept { scheduler_ = nullptr; }
 
    private:
     Scheduler* scheduler_;
-    TaskId id_;
+    TaskTable::Slot slot_{nullptr, TaskId()};
     std::uint8_t priority_;
   };
 
@@ -282,6 +279,7 @@ class Scheduler {
     ready_.push(task);
     return false;
   }
+  [[noreturn]] static void throw_no_task(std::string_view what);
   [[noreturn]] void throw_cancelled();
   void run_rings();
   void run_ring(ReadyQueue::Ring& ring);

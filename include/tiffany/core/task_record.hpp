@@ -1,7 +1,8 @@
 // The control block of a task: what the scheduler knows of it, whatever engine runs its code.
 //
 // An engine (coroutine, poll-style, and later fiber) derives from TaskRecord and implements the
-// door below: `run` continues the task's code until it comes back with a system call or an end.
+// door below, behind which it continues the task's code until it comes back with a system call or an
+// end.
 // Records are 128 bytes: two cache lines, of which a resume touches the first.
 #pragma once
 
@@ -52,11 +53,11 @@ class TaskRecord : public Waitable {
 
   // ---- The engine door ----
 
-  // Continues (or begins) the task's code. Returns after the scheduler was told why: by a system
-  // call that parked or yielded, or by Scheduler::finish. An engine that sets `cursor_` to the frame
-  // of a suspended C++ coroutine is run by the scheduler's own trampoline instead, and hears of the
-  // end of the outermost frame through `ended`.
-  virtual void run(Scheduler& scheduler) = 0;
+  // The task's turn has come, and it has no coroutine frame to resume (`cursor_` is null). An engine
+  // of C++ coroutines makes the task's first frame and returns its address; the scheduler resumes it
+  // and those that it calls, and tells when the outermost one has ended. Any other engine runs the
+  // task's code until it comes back with a system call or an end, and returns null.
+  virtual void* begin(Scheduler& scheduler) = 0;
   virtual void ended(Scheduler& scheduler) noexcept;
   // Drops the task's code without running it any further: it was cancelled before it began, or the
   // scheduler is being destroyed and the task did not end when asked to.

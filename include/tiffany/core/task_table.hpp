@@ -3,10 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <new>
 #include <vector>
 
 #include "tiffany/base/arena.hpp"
 #include "tiffany/core/task_record.hpp"
+
+#if TIFFANY_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace tiffany {
 
@@ -21,13 +27,28 @@ class TaskTable {
   void abandon() noexcept;
 
   struct Slot {
-    void* memory;
+    std::byte* memory;
     TaskId id;
   };
   // Memory for one record and the id of the task that will live there. Throws std::bad_alloc.
-  Slot take();
-  void give_back(TaskId id) noexcept;
-  static void give_back_orphan(TaskRecord& record) noexcept;
+  Slot take() {
+    if (free_ == nullptr) [[unlikely]] grow();
+    std::byte* memory = free_;
+    const Free free = read(memory);
+    free_ = free.next;
+    unpoison(memory);
+    ++live_;
+    return {memory, free.id};
+  }
+  void give_back(std::byte* memory, TaskId id) noexcept {
+    --live_;
+    poison(memory);
+    // A slot whose generations are used up is retired rather than let an id come back.
+    const bool retired = id.generation() == kLastGeneration;
+    write(memory, Free{retired ? nullptr : free_, TaskId(id.slot(), id.generation() + 1)});
+    if (!retired) [[likely]] free_ = memory;
+  }
+  static void give_back_orphan(TaskRecord& record) noexcept { Arena::unpin(&record); }
 
   // The record with this id, or null when its slot was given back.
   TaskRecord* find(TaskId id) const noexcept;
@@ -35,33 +56,64 @@ class TaskTable {
 
   template <class Visit>
   void for_each(Visit visit) const {
-    for (std::uint32_t slot = 1; slot <= entries_.size(); ++slot) {
-      if (is_live(entries_[slot - 1])) visit(*record_at(slot));
+    for (std::byte* block : blocks_) {
+      for (std::uint32_t i = 0; i < kPerBlock; ++i) {
+        std::byte* memory = block + i * sizeof(TaskRecord);
+        if (is_live(memory)) visit(*record_in(memory));
+      }
     }
   }
 
  private:
   static constexpr std::uint32_t kPerBlock = 128;
+  static constexpr std::uint32_t kLastGeneration = 0xffffffff;
 
-  // Beside the records, not inside them: a slot answers for its generation when it holds nothing.
-  struct Entry {
-    std::uint32_t uses = 0;  // odd while the slot is taken
-    std::uint32_t next_free = 0;
+  // What an empty slot holds, in the bytes where a record has what it needs least after its end: the
+  // first word is a mark instead of a record's table of virtual functions.
+  struct Free {
+    std::byte* next;
+    TaskId id;  // of the task that will live here next
   };
-  static bool is_live(const Entry& entry) noexcept { return (entry.uses & 1) != 0; }
-  std::byte* memory_at(std::uint32_t slot) const noexcept {
-    return blocks_[(slot - 1) / kPerBlock] + (slot - 1) % kPerBlock * sizeof(TaskRecord);
+  static constexpr std::size_t kFreeSize = 3 * sizeof(void*);
+  static Free read(const std::byte* memory) noexcept {
+    Free free;
+    std::memcpy(&free, memory + sizeof(void*), sizeof free);
+    return free;
   }
-  TaskRecord* record_at(std::uint32_t slot) const noexcept {
-    return reinterpret_cast<TaskRecord*>(memory_at(slot));
+  static void write(std::byte* memory, const Free& free) noexcept {
+    const std::uintptr_t mark = 0;
+    std::memcpy(memory, &mark, sizeof mark);
+    std::memcpy(memory + sizeof(void*), &free, sizeof free);
   }
+  static bool is_live(const std::byte* memory) noexcept {
+    std::uintptr_t mark;
+    std::memcpy(&mark, memory, sizeof mark);
+    return mark != 0;
+  }
+  static TaskRecord* record_in(std::byte* memory) noexcept {
+    return std::launder(reinterpret_cast<TaskRecord*>(memory));
+  }
+  static void poison(std::byte* memory) noexcept;
+  static void unpoison(std::byte* memory) noexcept;
   void grow();
 
   Arena& arena_;
-  std::vector<Entry> entries_;
-  std::vector<std::byte*> blocks_;
-  std::uint32_t first_free_ = 0;
+  std::byte* free_ = nullptr;
   std::size_t live_ = 0;
+  std::vector<std::byte*> blocks_;
 };
+
+// What is not the mark of an empty slot is out of bounds for everybody under AddressSanitizer.
+#if TIFFANY_ASAN
+inline void TaskTable::poison(std::byte* memory) noexcept {
+  __asan_poison_memory_region(memory + kFreeSize, sizeof(TaskRecord) - kFreeSize);
+}
+inline void TaskTable::unpoison(std::byte* memory) noexcept {
+  __asan_unpoison_memory_region(memory, sizeof(TaskRecord));
+}
+#else
+inline void TaskTable::poison(std::byte*) noexcept {}
+inline void TaskTable::unpoison(std::byte*) noexcept {}
+#endif
 
 }  // namespace tiffany

@@ -135,7 +135,7 @@ class PollRecord final : public PollRecordBase {
     new (storage_) Machine(std::move(agent));
   }
 
-  void run(Scheduler& scheduler) override {
+  void* begin(Scheduler& scheduler) override {
     try {
       while (poll_once(scheduler)) {
       }
@@ -149,6 +149,7 @@ class PollRecord final : public PollRecordBase {
       new (storage_) std::exception_ptr(std::move(error));
       scheduler.finish(*this, State::failed);
     }
+    return nullptr;
   }
   void drop_code() noexcept override { machine().~Machine(); }
   void drop_value() noexcept override { this->template unstore<ValueOf<T>>(); }

@@ -19,8 +19,9 @@ namespace tiffany {
 // What does not depend on the task's type: beginning, ending, and the stack of frames.
 class CoroutineRecord : public TaskRecord {
  public:
-  void run(Scheduler& scheduler) final;
+  void* begin(Scheduler& scheduler) final;
   void ended(Scheduler& scheduler) noexcept final;
+  void drop_code() noexcept final;
   void visit_frames(FrameVisitor& visitor) const final;
 
  protected:
@@ -28,14 +29,19 @@ class CoroutineRecord : public TaskRecord {
   ~CoroutineRecord() = default;
 
   // Calls the stored callable and returns the address of the coroutine it made.
-  virtual void* begin() = 0;
-  // The outermost frame has ended without an exception: keep its value, drop the code.
+  virtual void* call() = 0;
+  // The outermost frame, at the cursor, has ended without an exception: keeps its value, and drops
+  // the code.
   virtual void keep_value(Scheduler& scheduler) = 0;
+  virtual void drop_closure() noexcept = 0;
 
-  // Keeps the exception, drops the code, and gives the state that follows from it.
+  // For the end of a task: the outermost frame is the one at the cursor.
+  void drop_frame() noexcept {
+    std::coroutine_handle<>::from_address(std::exchange(cursor_, nullptr)).destroy();
+  }
+
+ private:
   State keep_error(std::exception_ptr error) noexcept;
-
-  void* outermost() const noexcept;
 };
 
 template <class T, class Closure>
@@ -48,35 +54,32 @@ class SpawnedCoroutine final : public CoroutineRecord {
  private:
   using Coroutine = std::coroutine_handle<typename Task<T>::promise_type>;
 
-  void* begin() override {
+  void* call() override {
     Task<T> task = (*this->template stored<Closure>())();
     return task.coroutine_.release().address();
   }
   void keep_value([[maybe_unused]] Scheduler& scheduler) override {
     if constexpr (std::is_void_v<T>) {
-      drop_code();
+      drop_frame();
+      SpawnedCoroutine::drop_closure();
     } else {
       // The value leaves the frame before the frame, and then the arguments it may refer to, go.
       // Whatever can throw comes before the code is dropped.
-      auto& promise = Coroutine::from_address(outermost()).promise();
+      auto& promise = Coroutine::from_address(cursor_).promise();
       if constexpr (TaskRecord::fits_inline<T>) {
         T value = promise.take();
-        drop_code();
+        drop_frame();
+        SpawnedCoroutine::drop_closure();
         new (storage_) T(std::move(value));
       } else {
         T* kept = TaskRecord::make_apart<T>(scheduler.arena(), promise.take());
-        drop_code();
+        drop_frame();
+        SpawnedCoroutine::drop_closure();
         new (storage_) T*(kept);
       }
     }
   }
-  void drop_code() noexcept override {
-    if (void* frame = outermost()) {
-      cursor_ = nullptr;
-      Coroutine::from_address(frame).destroy();
-    }
-    this->template unstore<Closure>();
-  }
+  void drop_closure() noexcept override { this->template unstore<Closure>(); }
   void drop_value() noexcept override {
     if constexpr (!std::is_void_v<T>) this->template unstore<T>();
   }

@@ -41,7 +41,10 @@ class Frame {
   std::source_location site;
   Scheduler* scheduler = nullptr;
 
-  static void* operator new(std::size_t size);
+  static void* operator new(std::size_t size) {
+    if (Scheduler* running = Scheduler::current()) [[likely]] return running->arena().allocate(size);
+    return allocate_outside(size);
+  }
   static void operator delete(void* frame, std::size_t size) noexcept {
     Arena::deallocate(frame, size);
   }
@@ -50,6 +53,10 @@ class Frame {
   static Frame& at(void* coroutine) noexcept {
     return std::coroutine_handle<Frame>::from_address(coroutine).promise();
   }
+
+ private:
+  // While no scheduler runs on this thread, as in run(program()).
+  static void* allocate_outside(std::size_t size);
 };
 
 namespace detail {
