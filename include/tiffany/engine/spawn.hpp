@@ -110,6 +110,51 @@ constexpr void refuse_views() {
                 "borrowed(view) when it outlives the task");
 }
 
+// The parameters of a callable, where it has one signature; none known otherwise.
+template <class... Ps>
+struct Params {
+  static constexpr bool known = true;
+};
+struct UnknownParams {
+  static constexpr bool known = false;
+};
+template <class F>
+struct SignatureOf {
+  using type = UnknownParams;
+};
+template <class R, class... Ps>
+struct SignatureOf<R (*)(Ps...)> {
+  using type = Params<Ps...>;
+};
+template <class R, class... Ps>
+struct SignatureOf<R (*)(Ps...) noexcept> {
+  using type = Params<Ps...>;
+};
+template <class R, class C, class... Ps>
+struct SignatureOf<R (C::*)(Ps...)> {
+  using type = Params<Ps...>;
+};
+template <class R, class C, class... Ps>
+struct SignatureOf<R (C::*)(Ps...) const> {
+  using type = Params<Ps...>;
+};
+template <class F>
+  requires requires { &F::operator(); }
+struct SignatureOf<F> : SignatureOf<decltype(&F::operator())> {};
+
+template <class P, class A>
+constexpr bool binds_directly() {
+  using Target = std::remove_reference_t<P>;
+  return std::is_convertible_v<A*, Target*> ||
+         (std::is_convertible_v<A, P> && std::is_same_v<std::unwrap_reference_t<A>&, Target&>);
+}
+
+// As what an argument is stored. As what it is, unless the parameter is a reference that would have
+// to be bound to a converted temporary, which would be gone when the task runs: then as what the
+// parameter refers to.
+template <class P, class A>
+using Kept = std::conditional_t<std::is_reference_v<P> && !binds_directly<P, A>(), std::decay_t<P>, A>;
+
 // A callable with its arguments. A class with a constructor, not a lambda: see the compiler notes.
 template <class F, class... Args>
 class BoundCall {
@@ -126,6 +171,16 @@ class BoundCall {
  private:
   [[no_unique_address]] F f_;
   [[no_unique_address]] std::tuple<Args...> args_;
+};
+
+template <class Signature, class F, class... Args>
+struct ClosureOf {
+  using type = BoundCall<F, Args...>;
+};
+template <class... Ps, class F, class... Args>
+  requires(sizeof...(Ps) == sizeof...(Args))
+struct ClosureOf<Params<Ps...>, F, Args...> {
+  using type = BoundCall<F, Kept<Ps, Args>...>;
 };
 
 }  // namespace detail
@@ -152,7 +207,9 @@ auto Spawner::start(const Site& site, F&& f, Args&&... args) const {
     static_assert(detail::IsTask<Result>::value,
                   "spawn needs a coroutine that returns a Task: Task<T> f(...)");
     using T = typename Result::value_type;
-    using Closure = detail::BoundCall<std::decay_t<F>, std::decay_t<Args>...>;
+    using Signature = typename detail::SignatureOf<std::decay_t<F>>::type;
+    using Closure =
+        typename detail::ClosureOf<Signature, std::decay_t<F>, std::decay_t<Args>...>::type;
     using Record = SpawnedCoroutine<T, Closure>;
     Scheduler& scheduler =
         scope_ != nullptr ? scope_->scheduler() : Scheduler::require("spawn()");
