@@ -185,6 +185,7 @@ class Scheduler {
     TaskRecord& task = *running_;
     ++task.steps_;
     trace_ = mix(trace_, task.id_.value() ^ C::call_name.hash);
+    static_cast<SystemCall&>(call).task_ = &task;
     if (call.start(*this, task) == Answer::now) {
       if (--budget_ > 0) [[likely]] return true;
       return quantum_spent(task);
@@ -194,7 +195,6 @@ class Scheduler {
       deliver_cancel_ = true;
       return true;
     }
-    static_cast<SystemCall&>(call).task_ = &task;
     task.waiting_on_ = &call;
     task.state_ = State::blocked;
     return false;

@@ -3,7 +3,6 @@
 // In each of them everything that was started has ended when the co_await returns or throws.
 #pragma once
 
-#include <algorithm>
 #include <exception>
 #include <optional>
 #include <source_location>

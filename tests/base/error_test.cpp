@@ -1,0 +1,62 @@
+#include "tiffany/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tiffany {
+namespace {
+
+std::vector<Errc> all_codes() {
+  return {
+#define X(name, number, text) Errc::name,
+      TIFFANY_ERRORS(X)
+#undef X
+  };
+}
+
+TEST(Error, EveryNumberIsUsedOnceAndHasAMeaning) {
+  std::set<int> numbers;
+  std::set<std::string> meanings;
+  for (Errc code : all_codes()) {
+    EXPECT_TRUE(numbers.insert(static_cast<int>(code)).second) << static_cast<int>(code);
+    EXPECT_TRUE(meanings.insert(meaning(code)).second) << meaning(code);
+    EXPECT_STRNE(meaning(code), "");
+  }
+  EXPECT_STREQ(meaning(static_cast<Errc>(7)), "not an error of Tiffany");
+}
+
+// Logs and other programs refer to these; a number that changes breaks them.
+TEST(Error, NumbersAreStable) {
+  EXPECT_EQ(static_cast<int>(Errc::deadlock), 101);
+  EXPECT_EQ(static_cast<int>(Errc::task_cancelled), 102);
+  EXPECT_EQ(static_cast<int>(Errc::scope_cancelled), 103);
+  EXPECT_EQ(static_cast<int>(Errc::timed_out), 104);
+  EXPECT_EQ(static_cast<int>(Errc::all_failed), 105);
+  EXPECT_EQ(static_cast<int>(Errc::broken_promise), 106);
+  EXPECT_EQ(static_cast<int>(Errc::already_settled), 107);
+  EXPECT_EQ(static_cast<int>(Errc::empty_race), 108);
+  EXPECT_EQ(static_cast<int>(Errc::bad_argument), 109);
+  EXPECT_EQ(static_cast<int>(Errc::no_task), 110);
+  EXPECT_EQ(static_cast<int>(Errc::stale_handle), 111);
+  EXPECT_EQ(static_cast<int>(Errc::value_taken), 112);
+  EXPECT_EQ(static_cast<int>(Errc::nested_run), 113);
+  EXPECT_EQ(static_cast<int>(Errc::unknown_promise), 114);
+  EXPECT_EQ(static_cast<int>(Errc::diverged), 115);
+  EXPECT_EQ(static_cast<int>(Errc::no_wake_source), 116);
+  EXPECT_EQ(static_cast<int>(Errc::self_join), 117);
+}
+
+TEST(Error, CarriesItsCodeAndItsSentenceAsAStandardException) {
+  try {
+    throw Error(Errc::bad_argument, "A sentence.");
+  } catch (const std::exception& error) {
+    EXPECT_STREQ(error.what(), "A sentence.");
+    EXPECT_EQ(dynamic_cast<const Error&>(error).code(), Errc::bad_argument);
+  }
+}
+
+}  // namespace
+}  // namespace tiffany

@@ -1,0 +1,3 @@
+#include "tiffany/tiffany.hpp"
+
+tiffany::Task<void> misuse() { co_await 42; }

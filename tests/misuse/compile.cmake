@@ -1,0 +1,20 @@
+# cmake -D COMPILER= -D SOURCE= -D INCLUDE= [-D SENTENCE=] -P compile.cmake
+#
+# With a SENTENCE (a regular expression): SOURCE must not compile and an error must say that.
+# Without: SOURCE must compile.
+execute_process(
+  COMMAND ${COMPILER} -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I ${INCLUDE} ${SOURCE}
+  RESULT_VARIABLE status
+  OUTPUT_VARIABLE output
+  ERROR_VARIABLE output)
+if(NOT DEFINED SENTENCE)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${SOURCE} must compile, but the compiler said:\n${output}")
+  endif()
+elseif(status EQUAL 0)
+  message(FATAL_ERROR "${SOURCE} must not compile, but it did.")
+elseif(NOT output MATCHES "error: [^\n]*${SENTENCE}")
+  message(FATAL_ERROR
+    "${SOURCE} did not compile, as it should, but no error that was printed matches\n"
+    "  ${SENTENCE}\nThe compiler said:\n${output}")
+endif()

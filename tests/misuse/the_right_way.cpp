@@ -1,0 +1,45 @@
+// The same things as in the other files of this directory, written as they should be.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tiffany/tiffany.hpp"
+
+using namespace tiffany;
+using namespace std::chrono_literals;
+
+Task<int> twice(int n) { co_return 2 * n; }
+Task<std::unique_ptr<int>> boxed(int n) { co_return std::make_unique<int>(n); }
+Task<std::size_t> length(std::string_view text) { co_return text.size(); }
+Task<int*> first_of(std::vector<int>& numbers) { co_return numbers.data(); }
+
+Task<void> program() {
+  Task<int> kept = twice(1);
+  co_await std::move(kept);
+  co_await twice(2);
+
+  Handle<int> copied = spawn(twice, 3);
+  co_await copied;
+  Handle<std::unique_ptr<int>> taken = spawn(boxed, 4);
+  co_await std::move(taken);
+
+  spawn(length, std::string("owned by the task"));
+  spawn(length, borrowed(std::string_view("lives for ever")));
+  co_await sleep(1ms);
+
+  std::vector<int> numbers(3);
+  co_await first_of(numbers);
+  co_await scope([&](Scope& s) -> Task<void> {
+    s.spawn(twice, numbers[0]);
+    co_return;
+  });
+  auto block = [numbers](Scope& s) -> Task<void> {
+    s.spawn(twice, numbers[0]);
+    co_return;
+  };
+  co_await scope(block);
+}
+
+int main() { return run(program()); }

@@ -1,0 +1,166 @@
+// Generated programs, run on the library and in the reference model: both must tell the same story.
+//
+// TIFFANY_MODEL_SEEDS=5000 runs seeds 0..4999; TIFFANY_MODEL_SEEDS=1234:1 runs seed 1234 alone, and
+// prints its program and what the library made of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "model/generator.hpp"
+#include "model/library_run.hpp"
+#include "model/program.hpp"
+#include "model/statements.hpp"
+
+namespace model {
+namespace {
+
+struct Seeds {
+  std::uint64_t first = 0;
+  std::uint64_t count = 3000;
+};
+
+Seeds seeds_asked_for(std::uint64_t count) {
+  Seeds seeds;
+  seeds.count = count;
+  const char* const asked = std::getenv("TIFFANY_MODEL_SEEDS");
+  if (asked == nullptr) return seeds;
+  const std::string text = asked;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    seeds.count = std::stoull(text);
+  } else {
+    seeds.first = std::stoull(text.substr(0, colon));
+    seeds.count = std::stoull(text.substr(colon + 1));
+  }
+  return seeds;
+}
+
+tiffany::Options options_for(const Setup& setup) {
+  tiffany::Options options =
+      tiffany::Options().virtual_time().quantum(setup.quantum).turn(setup.turn);
+  if (setup.order == Order::fifo) options = std::move(options).order(tiffany::fifo_order());
+  if (setup.order == Order::depth_first) {
+    options = std::move(options).order(tiffany::depth_first_order());
+  }
+  return options;
+}
+
+// One seed: the program and how it is run.
+struct Case {
+  explicit Case(std::uint64_t with) : seed(with) {
+    Generator generator(seed);
+    program = generator.program();
+    setup = generator.setup();
+  }
+  std::string text() const {
+    return "seed " + std::to_string(seed) + " (TIFFANY_MODEL_SEEDS=" + std::to_string(seed) +
+           ":1), " + text_of(setup) + "\n" + text_of(program.main);
+  }
+  std::uint64_t seed;
+  Program program;
+  Setup setup;
+};
+
+// Empty when they are equal; otherwise the first line that differs, with what led to it.
+std::string difference(const Lines& library, const Lines& reference) {
+  const auto [a, b] =
+      std::mismatch(library.begin(), library.end(), reference.begin(), reference.end());
+  if (a == library.end() && b == reference.end()) return {};
+  std::string out;
+  for (auto it = library.begin(); it != a; ++it) out += "    both: " + *it + "\n";
+  const auto show = [&out](const char* who, auto it, auto end) {
+    if (it == end) out += std::string(who) + "(the end)\n";
+    for (int i = 0; i < 4 && it != end; ++i, ++it) out += who + *it + "\n";
+  };
+  show(" library: ", a, library.end());
+  show("   model: ", b, reference.end());
+  return out;
+}
+
+// Switch: look for records of ended tasks right after run(). Off: a task that was cancelled before
+// it began leaves its place in the ready queue, which holds its record; run() returns when no task
+// is alive without emptying the queue, and the destructor of the scheduler does not do it either,
+// so the record and the arena leak. Until then the places are run off here.
+constexpr bool kRunLeavesNoRecords = false;
+
+// Nothing may be left once the handles and promises of the program are gone.
+void expect_clean(World& world) {
+  for (const auto& handle : world.handles) {
+    if (handle) {
+      EXPECT_FALSE(handle.waitable().has_waiters());
+    }
+  }
+  for (const auto& future : world.futures) {
+    if (future) {
+      EXPECT_FALSE(future.waitable().has_waiters());
+    }
+  }
+  world.promises.clear();
+  world.futures.clear();
+  world.handles.clear();
+  for (const auto& [id, task] : world.labels()) {
+    EXPECT_EQ(world.scheduler.find(id), nullptr) << task_name(task);
+  }
+  EXPECT_EQ(world.scheduler.live_tasks(), 0u);
+  EXPECT_EQ(world.scheduler.ready_len(), 0u);
+  EXPECT_EQ(world.scheduler.armed_timers(), 0u);
+  EXPECT_EQ(world.scheduler.arena().live_blocks(), 0u);
+}
+
+// What is stuck in a shield can only be dropped by force, together with the scheduler. Whether all
+// of it goes is for the address sanitizer to say.
+void prepare_teardown(World& world) {
+  world.teardown = true;
+  for (const auto& handle : world.handles) {
+    if (handle) handle.waitable().mark_observed();  // no reports after the end
+  }
+}
+
+void run_and_compare(const Case& one) {
+  SCOPED_TRACE(one.text());
+  reference::Run run(one.program, one.setup);
+  const Ending expected = reference::drive(run, one.program);
+
+  World world(one.program, options_for(one.setup));
+  const Ending ending = drive(world);
+  if (!kRunLeavesNoRecords) world.scheduler.step_until_idle();
+  EXPECT_EQ(difference(world.lines, run.machine.lines), "");
+  EXPECT_EQ(ending, expected);
+  EXPECT_EQ(difference(final_states(world), reference::final_states(run)), "");
+  if (ending == Ending::stuck) return prepare_teardown(world);
+  expect_clean(world);
+  Lines expected_reports = reference::reported(run);
+  std::sort(expected_reports.begin(), expected_reports.end());
+  std::sort(world.reported.begin(), world.reported.end());
+  EXPECT_EQ(world.reported, expected_reports);
+}
+
+void show(const Case& one) {
+  World world(one.program, options_for(one.setup));
+  const Ending ending = drive(world);
+  if (!kRunLeavesNoRecords) world.scheduler.step_until_idle();
+  std::cout << one.text();
+  for (const std::string& line : world.lines) std::cout << "  " << line << "\n";
+  for (const std::string& line : final_states(world)) std::cout << "  in the end " << line << "\n";
+  std::cout << "  ending " << static_cast<int>(ending) << "\n";
+  if (ending == Ending::stuck) prepare_teardown(world);
+}
+
+TEST(Model, GeneratedProgramsBehaveAsTheRulingsSay) {
+  const Seeds seeds = seeds_asked_for(3000);
+  for (std::uint64_t i = 0; i < seeds.count; ++i) {
+    if (seeds.count == 1) show(Case(seeds.first));
+    run_and_compare(Case(seeds.first + i));
+    // The first one says enough, and the others are probably the same.
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+}  // namespace
+}  // namespace model
