@@ -49,28 +49,48 @@ double yield_in_order(std::size_t tasks, bool quick) {
   return clock.ns_per_yield();
 }
 
-// Sleeping first puts the tasks into the queue in another order than they lie in memory.
-Task<void> sleep_then_yield(YieldClock& clock, Duration delay) {
-  co_await tiffany::sleep(delay);
+// Parks a task and leaves it to the benchmark to wake it.
+class Park final : public tiffany::SystemCall {
+ public:
+  static constexpr tiffany::CallName call_name{"park"};
+  explicit Park(std::vector<tiffany::TaskRecord*>& parked) noexcept : parked_(parked) {}
+  tiffany::Answer start(Scheduler&, tiffany::TaskRecord& task) {
+    parked_.push_back(&task);
+    return tiffany::Answer::parked;
+  }
+  void withdraw(tiffany::TaskRecord&) noexcept override {}
+  void finish() noexcept {}
+  std::string describe() const override { return "the benchmark"; }
+
+ private:
+  std::vector<tiffany::TaskRecord*>& parked_;
+};
+
+Task<void> park_then_yield(YieldClock& clock, std::vector<tiffany::TaskRecord*>& parked) {
+  co_await Park(parked);
   clock.task_started();
   for (std::size_t round = clock.rounds(); round > 0; --round) co_await tiffany::yield();
   clock.task_ended();
 }
 
+// The tasks are woken in shuffled order, so that the queue has them in another order than they lie
+// in memory.
+Task<void> start_shuffled(YieldClock& clock, std::size_t tasks) {
+  std::vector<tiffany::TaskRecord*> parked;
+  parked.reserve(tasks);
+  for (std::size_t i = 0; i < tasks; ++i) {
+    spawn(park_then_yield, std::ref(clock), std::ref(parked));
+  }
+  while (parked.size() < tasks) co_await tiffany::yield();
+  for (const std::uint32_t which : bench::shuffled_order(tasks)) {
+    Scheduler::current()->wake(*parked[which]);
+  }
+}
+
 double yield_shuffled(std::size_t tasks, bool quick) {
   YieldClock clock(tasks, bench::yield_rounds(tasks, quick));
-  // One priority for all, and no time passes between the first and the last wake-up but by jumps,
-  // so the queue must hold them back until all are awake: they yield behind one another.
   Scheduler scheduler(virtual_time());
-  const auto order = bench::shuffled_order(tasks);
-  auto start_all = [&]() -> Task<void> {
-    for (std::size_t i = 0; i < tasks; ++i) {
-      spawn.with_priority(20)(sleep_then_yield, std::ref(clock), Duration(1));
-    }
-    co_return;
-  };
-  static_cast<void>(order);
-  scheduler.spawn(start_all);
+  scheduler.spawn(start_shuffled, std::ref(clock), tasks);
   scheduler.run();
   return clock.ns_per_yield();
 }
@@ -149,12 +169,6 @@ class Box {
  private:
   Promise<int> promise_;
 };
-
-Task<int> receive(Box& box) {
-  const int value = co_await box.arrival();
-  box.reset();
-  co_return value;
-}
 
 Task<void> answer(Box& mine, Box& theirs, std::size_t rounds) {
   for (std::size_t i = 0; i < rounds; ++i) {

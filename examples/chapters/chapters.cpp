@@ -148,7 +148,7 @@ class Gate {
       gate_.waiting_.push_back(&task);
       return Answer::parked;
     }
-    void withdraw() noexcept override { std::erase(gate_.waiting_, task()); }
+    void withdraw(TaskRecord& task) noexcept override { std::erase(gate_.waiting_, &task); }
     void finish() noexcept {}
     std::string describe() const override { return "a gate to open"; }
 

@@ -130,8 +130,11 @@ void* Arena::allocate_slow(std::size_t size) {
   Class& c = classes_[class_of(size)];
   const std::size_t block = (class_of(size) + 1) * kGranule;
   if (static_cast<std::size_t>(c.bump_end - c.bump) < block) {
-    c.bump = take_run(kRun);
-    c.bump_end = c.bump + kRun;
+    // The last run of a chunk is what is left of it.
+    const auto left = static_cast<std::size_t>(bump_end_ - bump_);
+    const std::size_t run = left >= block && left < kRun ? left : kRun;
+    c.bump = take_run(run);
+    c.bump_end = c.bump + run;
   }
   std::byte* result = c.bump;
   c.bump += block;

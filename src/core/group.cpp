@@ -39,16 +39,16 @@ Answer GroupCall::start(Scheduler&, TaskRecord& task) {
     Entry& entry = entries_[i];
     if (entry.target->settled()) continue;
     try {
-      begin_join(*entry.target, task, entry.waiter, *this);
+      begin_join(*entry.target, task, entry.waiter);
     } catch (...) {
-      withdraw();
+      withdraw(task);
       throw;
     }
   }
   return Answer::parked;
 }
 
-void GroupCall::withdraw() noexcept {
+void GroupCall::withdraw(TaskRecord&) noexcept {
   for (std::size_t i = 0; i < count_; ++i) entries_[i].target->remove_waiter(entries_[i].waiter);
 }
 
@@ -57,11 +57,11 @@ void GroupCall::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
   --left_;
   if (decides(entry.target->state())) {
     decided_ = static_cast<std::size_t>(&entry - entries_);
-    withdraw();
+    withdraw(*waiter.task);
   } else if (left_ > 0) {
     return;
   }
-  scheduler.wake(*task());
+  scheduler.wake(*waiter.task);
 }
 
 void GroupCall::throw_decided() const {

@@ -17,14 +17,14 @@ void throw_value_taken(const TaskRecord& task) {
 
 }  // namespace detail
 
-Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter, SystemCall& call) {
+Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter) {
   if (target.settled()) return Answer::now;
   if (&target == &task) {
     throw Error(Errc::self_join, "The " + task.describe() +
                                      " waits for itself, which can never end. Did a handle to the "
                                      "running task get into what it awaits?");
   }
-  target.add_waiter(waiter, call);
+  target.add_waiter(waiter, task);
   return Answer::parked;
 }
 

@@ -12,18 +12,23 @@
 namespace tiffany {
 
 ReadyQueue::~ReadyQueue() {
-  for (Ring& ring : rings_) delete[] ring.slots;
+  for (Ring& ring : rings_) {
+    delete[] ring.slots;
+    delete[] ring.frames;
+  }
 }
 
 void ReadyQueue::grow(Ring& ring) {
   const std::size_t capacity = std::max<std::size_t>(64, 2 * (ring.mask + 1));
-  auto** slots = new TaskRecord*[capacity];
+  auto slots = std::make_unique<TaskRecord*[]>(capacity);
+  auto frames = std::make_unique<std::int32_t[]>(capacity);
   // The positions stay what they are, only their place in the larger ring changes.
   for (std::size_t at = ring.head; at != ring.tail; ++at) {
     slots[at & (capacity - 1)] = ring.slots[at & ring.mask];
+    frames[at & (capacity - 1)] = ring.frames[at & ring.mask];
   }
-  delete[] ring.slots;
-  ring.slots = slots;
+  delete[] std::exchange(ring.slots, slots.release());
+  delete[] std::exchange(ring.frames, frames.release());
   ring.mask = capacity - 1;
 }
 
@@ -40,7 +45,7 @@ bool ReadyQueue::find_best() noexcept {
 std::size_t ReadyQueue::size() const noexcept {
   if (policy_ != nullptr) return policy_->size();
   std::size_t size = 0;
-  for (const Ring& ring : rings_) size += ring.tail - ring.head;
+  for (const Ring& ring : rings_) size += ring.size();
   return size;
 }
 

@@ -1,5 +1,6 @@
 #include "tiffany/core/scheduler.hpp"
 
+#include <algorithm>
 #include <coroutine>
 #include <cstdio>
 #include <random>
@@ -107,77 +108,78 @@ bool Scheduler::look_outside() {
 }
 
 std::size_t Scheduler::run_turn(std::size_t slices) {
-  turn_left_ = slices;
+  const std::uint64_t start = slice_;
+  turn_end_ = start + slices;
   if (ready_.policy() == nullptr) [[likely]] {
     run_rings();
   } else {
     run_policy(*ready_.policy());
   }
   running_ = nullptr;
-  const std::size_t ran = slices - turn_left_;
-  slices_ += ran;
-  return ran;
+  return static_cast<std::size_t>(slice_ - start);
 }
 
 void Scheduler::run_rings() {
-  while (turn_left_ > 0) {
+  while (slice_ < turn_end_) {
     ReadyQueue::Ring* const ring = ready_.best();
     if (ring == nullptr) return;
-    run_ring(*ring);
+    const std::size_t size = ring->size();
+    const std::size_t count = std::min<std::size_t>(size, turn_end_ - slice_);
+    if (size < ReadyQueue::kMany) {
+      run_batch<false>(*ring, count);
+    } else {
+      run_batch<true>(*ring, count);
+    }
   }
 }
 
-// The hot loop: the tasks of one priority, until they are all parked, the turn is over, or a more
-// urgent one is ready. Its common case, a coroutine that yields, takes a few dozen instructions: the
-// task is taken from the ring, resumed, and put behind the others. Where the ring begins and what is
-// left of the turn is known here in registers and written through, so that one round does not wait
-// for the memory of the one before.
-void Scheduler::run_ring(ReadyQueue::Ring& ring) {
+// So many tasks of one priority, all of which are in the ring now, unless a more urgent one becomes
+// ready. The hot loop: its common case, a coroutine that yields, takes a few dozen instructions. The
+// task is taken from the ring, resumed, and put behind the others. Where the ring begins is kept in a
+// register and written through, so that one round does not wait for the memory of the one before.
+template <bool kPrefetch>
+void Scheduler::run_batch(ReadyQueue::Ring& ring, std::size_t count) {
   std::size_t head = ring.head;
-  std::size_t left = turn_left_;
-  while (left > 0 && head != ring.tail && ready_.is_best(ring)) {
+  const std::size_t end = head + count;
+  do {
     TaskRecord& task = ring.at(head);
-    ring.prefetch_from(head);
+    void* frame = ring.frame_at(head);
+    if constexpr (kPrefetch) ring.prefetch_from(head);
     ring.head = ++head;
-    turn_left_ = --left;
+    ++slice_;
     if (task.has(TaskRecord::kDeliverCancel)) [[unlikely]] {
       run_slice(task);
-      left = turn_left_;
       continue;
     }
-    slice_begins(task);
-    void* frame = task.cursor_;
+    running_ = &task;
+    task.state_ = State::running;
     if (frame == nullptr) {
-      frame = task.begin(*this);
-      if (frame == nullptr) {
-        left = turn_left_;
-        continue;
-      }
+      frame = task.cursor_ != nullptr ? task.cursor_ : task.begin(*this);
+      if (frame == nullptr) continue;
     }
     resume(frame);
     void* const next = trampoline.next;
-    if (next == Trampoline::yielded()) {
-      if (!task.has(TaskRecord::kCancelPending) && head != ring.tail) [[likely]] {
-        count_yield(task);
-        task.cursor_ = frame;
-        task.state_ = State::suspended;
-        ring.push(task);
-        continue;
-      }
-    } else if (next <= Trampoline::ended()) {
+    if (next == Trampoline::yielded() && !task.has(TaskRecord::kCancelPending) &&
+        (head != end || !ring.empty())) [[likely]] {
+      count_yield(task);
+      task.state_ = State::suspended;
       task.cursor_ = frame;
-      if (next != nullptr) task.ended(*this);
-      continue;
+      ring.push(task, frame);
+    } else if (next == nullptr) {
+      task.cursor_ = frame;
+    } else if (next == Trampoline::ended()) {
+      task.cursor_ = frame;
+      task.ended(*this);
+    } else {
+      slice_goes_on(task, frame);
     }
-    slice_goes_on(task, frame);
-    left = turn_left_;
-  }
+  } while (head != end && ready_.is_best(ring));
 }
 
 void Scheduler::run_policy(ReadyPolicy& policy) {
-  while (turn_left_ > 0 && policy.size() > 0) {
+  while (slice_ < turn_end_ && policy.size() > 0) {
     TaskRecord& task = policy.pop();
-    --turn_left_;
+    ++slice_;
     run_slice(task);
   }
 }
@@ -194,17 +196,12 @@ void Scheduler::run_slice(TaskRecord& task) {
     task.clear(TaskRecord::kDeliverCancel);
     deliver_cancel_ = true;
   }
-  slice_begins(task);
+  running_ = &task;
+  task.state_ = State::running;
   void* frame = task.cursor_ != nullptr ? task.cursor_ : task.begin(*this);
   if (frame == nullptr) return;
   resume(frame);
   slice_goes_on(task, frame);
-}
-
-inline void Scheduler::slice_begins(TaskRecord& task) noexcept {
-  running_ = &task;
-  budget_ = quantum_;
-  task.state_ = State::running;
 }
 
 inline void Scheduler::resume(void* frame) {
@@ -424,7 +421,7 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
       finish(task, State::cancelled);
       break;
     case State::blocked:
-      task.waiting_on_->withdraw();
+      task.waiting_on_->withdraw(task);
       task.waiting_on_ = nullptr;
       task.set(TaskRecord::kDeliverCancel);
       task.state_ = State::ready;
@@ -469,7 +466,7 @@ void Scheduler::drop_everything() noexcept {
   });
   unwind();
   for_each_task([this](TaskRecord& task) {
-    if (task.state_ == State::blocked) task.waiting_on_->withdraw();
+    if (task.state_ == State::blocked) task.waiting_on_->withdraw(task);
     // What is dropped by force may own handles; those must find the record alive.
     task.add_ref();
     task.drop_code();

@@ -132,7 +132,7 @@ Answer Scope::Join::start(Scheduler&, TaskRecord& task) {
   return Answer::parked;
 }
 
-void Scope::Join::withdraw() noexcept { scope_.joiner_ = nullptr; }
+void Scope::Join::withdraw(TaskRecord&) noexcept { scope_.joiner_ = nullptr; }
 
 std::string Scope::Join::describe() const {
   return std::to_string(scope_.live_) + (scope_.live_ == 1 ? " task" : " tasks") + " of its scope";

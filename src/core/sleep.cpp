@@ -5,7 +5,7 @@
 namespace tiffany {
 
 void Sleep::on_alarm(Scheduler& scheduler, Timer& timer) noexcept {
-  scheduler.wake(*static_cast<Sleep&>(timer).task());
+  scheduler.wake(*static_cast<Sleep&>(timer).task_);
 }
 
 std::string Sleep::describe() const {

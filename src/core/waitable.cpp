@@ -1,11 +1,12 @@
 #include "tiffany/core/waitable.hpp"
 
 #include "tiffany/core/system_call.hpp"
+#include "tiffany/core/task_record.hpp"
 
 namespace tiffany {
 
-void Waitable::add_waiter(Waiter& waiter, SystemCall& call) noexcept {
-  waiter.call = &call;
+void Waitable::add_waiter(Waiter& waiter, TaskRecord& task) noexcept {
+  waiter.task = &task;
   if (first_waiter_ == nullptr) {
     waiter.next = waiter.prev = &waiter;
     first_waiter_ = &waiter;
@@ -34,7 +35,7 @@ void Waitable::settle(Scheduler& scheduler, State state) noexcept {
   // One at a time from the front: a call that hears of this may withdraw other waiters of its own.
   while (Waiter* waiter = first_waiter_) {
     remove_waiter(*waiter);
-    waiter->call->on_settled(scheduler, *waiter);
+    waiter->task->waiting_on()->on_settled(scheduler, *waiter);
   }
 }
 

@@ -25,25 +25,28 @@ Answer PollWait::start(Scheduler& scheduler, TaskRecord& task) {
   for (const Entry& entry : entries_) {
     if (entry.target->settled()) return Answer::now;
   }
-  for (Entry& entry : entries_) entry.target->add_waiter(entry.waiter, *this);
+  for (Entry& entry : entries_) entry.target->add_waiter(entry.waiter, task);
+  task_ = &task;
   if (deadline_) scheduler.arm(*this, *deadline_);
   return Answer::parked;
 }
 
-void PollWait::withdraw() noexcept {
+void PollWait::withdraw(TaskRecord&) noexcept { stop_waiting(); }
+
+void PollWait::stop_waiting() noexcept {
   for (Entry& entry : entries_) entry.target->remove_waiter(entry.waiter);
   Scheduler::current()->disarm(*this);
 }
 
 void PollWait::on_settled(Scheduler& scheduler, Waiter&) noexcept {
-  withdraw();
-  scheduler.wake(*task());
+  stop_waiting();
+  scheduler.wake(*task_);
 }
 
 void PollWait::on_time(Scheduler& scheduler, Timer& timer) noexcept {
   auto& wait = static_cast<PollWait&>(timer);
-  wait.withdraw();
-  scheduler.wake(*wait.task());
+  wait.stop_waiting();
+  scheduler.wake(*wait.task_);
 }
 
 std::string PollWait::describe() const {

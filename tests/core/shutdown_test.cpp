@@ -41,7 +41,7 @@ TEST(Shutdown, T2_CancelsEveryTaskWithThatCauseAndRunsUntilAllHaveEnded) {
 
 // The timer of a sleeper must be found although no task runs and nobody drives the scheduler.
 TEST(Shutdown, T2_DisarmsTheTimersOfSleepersWithoutWaitingForThem) {
-  EXPECT_SURVIVES({
+  const auto body = [] {
     Scheduler scheduler(Options().virtual_time());
     const auto sleeper = []() -> Task<void> { co_await sleep(1h); };
     scheduler.spawn(sleeper);
@@ -49,41 +49,43 @@ TEST(Shutdown, T2_DisarmsTheTimersOfSleepersWithoutWaitingForThem) {
     scheduler.shutdown();
     EXPECT_EQ(scheduler.now(), Time());
     expect_nothing_left(scheduler);
-  });
+  };
+  EXPECT_SURVIVES(body);
 }
 
 TEST(Shutdown, T2_LetsAShieldedTaskFinishFirst) {
-  EXPECT_SURVIVES({
+  const auto body = [] {
     Trace trace;
     Scheduler scheduler(Options().virtual_time());
     const auto cleanup = [&]() -> Task<void> {
       co_await sleep(5ms);
       trace.push_back("cleaned up");
     };
-    const auto body = [&]() -> Task<void> {
+    const auto task = [&]() -> Task<void> {
       co_await shield(cleanup());
       trace.push_back("after the shield");
       co_await yield();
       trace.push_back("never");
     };
-    scheduler.spawn(std::ref(body));
+    scheduler.spawn(std::ref(task));
     scheduler.step_until_idle();
     scheduler.shutdown();
     EXPECT_EQ(trace, Trace({"cleaned up", "after the shield"}));
     EXPECT_EQ(scheduler.now(), Time(5ms));
     expect_nothing_left(scheduler);
-  });
+  };
+  EXPECT_SURVIVES(body);
 }
 
 TEST(Shutdown, T2_WhatIsSpawnedAfterItIsCancelledAndNeverStarts) {
   Scheduler scheduler(Options().virtual_time());
   scheduler.shutdown();
   Trace trace;
-  const auto body = [&]() -> Task<void> {
+  const auto task = [&]() -> Task<void> {
     trace.push_back("ran");
     co_return;
   };
-  auto handle = scheduler.spawn(std::ref(body));
+  auto handle = scheduler.spawn(std::ref(task));
   EXPECT_EQ(handle.state(), State::cancelled);
   scheduler.run();
   EXPECT_EQ(trace, Trace());
@@ -96,7 +98,7 @@ TEST(Shutdown, T2_WhatIsSpawnedAfterItIsCancelledAndNeverStarts) {
 TEST(Shutdown, T2_ATaskThatSpawnsWhileItUnwindsGetsACancelledChild) {
   Scheduler scheduler(Options().virtual_time());
   State child = State::pending;
-  const auto body = [&]() -> Task<void> {
+  const auto task = [&]() -> Task<void> {
     try {
       Promise<int> never;
       static_cast<void>(co_await never.future());
@@ -105,7 +107,7 @@ TEST(Shutdown, T2_ATaskThatSpawnsWhileItUnwindsGetsACancelledChild) {
       throw;
     }
   };
-  scheduler.spawn(std::ref(body));
+  scheduler.spawn(std::ref(task));
   scheduler.step_until_idle();
   scheduler.shutdown();
   EXPECT_EQ(child, State::cancelled);
@@ -122,18 +124,19 @@ TEST(Shutdown, T2_ASecondOneIsHarmless) {
 // ---- The destructor ----
 
 TEST(SchedulerDestructor, T2_DropsTasksThatNeverRanWithTheirArguments) {
-  EXPECT_SURVIVES({
+  const auto body = [] {
     Trace trace;
     {
       Scheduler scheduler(Options().virtual_time());
-      const auto body = [&](AtExit) -> Task<void> {
+      const auto task = [&](AtExit) -> Task<void> {
         trace.push_back("ran");
         co_return;
       };
-      scheduler.spawn(std::ref(body), AtExit(trace, "argument gone"));
+      scheduler.spawn(std::ref(task), AtExit(trace, "argument gone"));
     }
     EXPECT_EQ(trace, Trace({"argument gone"}));
-  });
+  };
+  EXPECT_SURVIVES(body);
 }
 
 TEST(SchedulerDestructor, T2_UnwindsParkedTasksInnermostFirst) {
@@ -166,51 +169,57 @@ TEST(SchedulerDestructor, T2_BreaksShieldsThatWouldHoldItUpForEver) {
       static_cast<void>(co_await never.future());
       trace.push_back("never");
     };
-    const auto body = [&]() -> Task<void> { co_await shield(hold()); };
-    scheduler.spawn(std::ref(body));
+    const auto task = [&]() -> Task<void> { co_await shield(hold()); };
+    scheduler.spawn(std::ref(task));
     scheduler.step_until_idle();
   }
   EXPECT_EQ(trace, Trace({"unwound"}));
 }
 
 TEST(SchedulerDestructor, T2_DropsByForceATaskThatSwallowsEveryCancel) {
-  Trace trace;
-  {
-    Scheduler scheduler(Options().virtual_time());
-    const auto stubborn = [&]() -> Task<void> {
-      const AtExit exit(trace, "dropped");
-      for (;;) {
-        try {
-          co_await sleep(1h);
-        } catch (const Cancelled&) {
+  const auto body = [] {
+    Trace trace;
+    {
+      Scheduler scheduler(Options().virtual_time());
+      const auto stubborn = [&]() -> Task<void> {
+        const AtExit exit(trace, "dropped");
+        for (;;) {
+          try {
+            co_await sleep(1h);
+          } catch (const Cancelled&) {
+          }
         }
-      }
-    };
-    scheduler.spawn(std::ref(stubborn));
-    scheduler.step_until_idle();
-  }
-  EXPECT_EQ(trace, Trace({"dropped"}));
+      };
+      scheduler.spawn(std::ref(stubborn));
+      scheduler.step_until_idle();
+    }
+    EXPECT_EQ(trace, Trace({"dropped"}));
+  };
+  EXPECT_SURVIVES(body);
 }
 
 TEST(SchedulerDestructor, T2_ATaskThatWaitsForADroppedOneIsDroppedToo) {
-  Handle<void> waiter;
-  {
-    Scheduler scheduler(Options().virtual_time());
-    const auto stubborn = []() -> Task<void> {
-      for (;;) {
-        try {
-          co_await yield();
-        } catch (const Cancelled&) {
+  const auto body = [] {
+    Handle<void> waiter;
+    {
+      Scheduler scheduler(Options().virtual_time());
+      const auto stubborn = []() -> Task<void> {
+        for (;;) {
+          try {
+            co_await yield();
+          } catch (const Cancelled&) {
+          }
         }
-      }
-    };
-    const auto body = [](Handle<void> handle) -> Task<void> { co_await shield(handle); };
-    auto handle = scheduler.spawn(stubborn);
-    waiter = scheduler.spawn(body, handle);
-    scheduler.step();
-    scheduler.step();
-  }
-  EXPECT_EQ(waiter.state(), State::cancelled);
+      };
+      const auto task = [](Handle<void> handle) -> Task<void> { co_await shield(handle); };
+      auto handle = scheduler.spawn(stubborn);
+      waiter = scheduler.spawn(task, handle);
+      scheduler.step();
+      scheduler.step();
+    }
+    EXPECT_EQ(waiter.state(), State::cancelled);
+  };
+  EXPECT_SURVIVES(body);
 }
 
 TEST(SchedulerDestructor, T2_EndsTheTasksOfOpenScopes) {
@@ -221,7 +230,7 @@ TEST(SchedulerDestructor, T2_EndsTheTasksOfOpenScopes) {
       const AtExit exit(trace, name);
       co_await sleep(1h);
     };
-    const auto body = [&]() -> Task<void> {
+    const auto task = [&]() -> Task<void> {
       const AtExit exit(trace, "owner");
       co_await scope([&](Scope& s) -> Task<void> {
         s.spawn(std::ref(child), "first");
@@ -229,36 +238,39 @@ TEST(SchedulerDestructor, T2_EndsTheTasksOfOpenScopes) {
         co_return;
       });
     };
-    scheduler.spawn(std::ref(body));
+    scheduler.spawn(std::ref(task));
     scheduler.step_until_idle();
   }
   EXPECT_EQ(trace, Trace({"first", "second", "owner"}));
 }
 
 TEST(SchedulerDestructor, T2_SurvivesAScopeWhoseTasksDoNotEnd) {
-  Trace trace;
-  {
-    Scheduler scheduler(Options().virtual_time());
-    const auto stubborn = [&]() -> Task<void> {
-      const AtExit exit(trace, "child dropped");
-      for (;;) {
-        try {
-          co_await sleep(1h);
-        } catch (const Cancelled&) {
+  const auto body = [] {
+    Trace trace;
+    {
+      Scheduler scheduler(Options().virtual_time());
+      const auto stubborn = [&]() -> Task<void> {
+        const AtExit exit(trace, "child dropped");
+        for (;;) {
+          try {
+            co_await sleep(1h);
+          } catch (const Cancelled&) {
+          }
         }
-      }
-    };
-    const auto body = [&]() -> Task<void> {
-      const AtExit exit(trace, "owner gone");
-      co_await scope([&](Scope& s) -> Task<void> {
-        s.spawn(std::ref(stubborn));
-        co_return;
-      });
-    };
-    scheduler.spawn(std::ref(body));
-    scheduler.step_until_idle();
-  }
-  EXPECT_EQ(trace, Trace({"owner gone", "child dropped"}));
+      };
+      const auto task = [&]() -> Task<void> {
+        const AtExit exit(trace, "owner gone");
+        co_await scope([&](Scope& s) -> Task<void> {
+          s.spawn(std::ref(stubborn));
+          co_return;
+        });
+      };
+      scheduler.spawn(std::ref(task));
+      scheduler.step_until_idle();
+    }
+    EXPECT_EQ(trace, Trace({"owner gone", "child dropped"}));
+  };
+  EXPECT_SURVIVES(body);
 }
 
 TEST(SchedulerDestructor, T2_WorksInsideATaskOfAnotherScheduler) {
@@ -266,11 +278,11 @@ TEST(SchedulerDestructor, T2_WorksInsideATaskOfAnotherScheduler) {
     Trace trace;
     {
       Scheduler inner(Options().virtual_time());
-      const auto body = [&]() -> Task<void> {
+      const auto task = [&]() -> Task<void> {
         const AtExit exit(trace, "unwound");
         co_await sleep(1h);
       };
-      inner.spawn(std::ref(body));
+      inner.spawn(std::ref(task));
     }
     EXPECT_EQ(trace, Trace()) << "it never ran, so nothing of it was there to unwind";
     EXPECT_EQ(this_task::id(), TaskId(1, 1)) << "the outer scheduler is the current one again";

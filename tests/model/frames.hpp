@@ -42,7 +42,8 @@ inline Signal outcome_of(Waitable& waitable) {
     return value_signal(0, "ok " + std::to_string(waitable.value));
   }
   waitable.observed = true;
-  return value_signal(0, (waitable.end == End::cancelled ? "cancelled " : "failed ") + waitable.error);
+  const std::string how = waitable.end == End::cancelled ? "cancelled " : "failed ";
+  return value_signal(0, how + waitable.error);
 }
 
 class RunFrame : public Frame {
@@ -139,7 +140,8 @@ inline std::string race_text(std::size_t index, int value, std::size_t rest) {
 inline std::unique_ptr<Frame> race(Run& run, std::vector<Waitable*> targets) {
   return wait_for(run, std::move(targets), Decide::first_settled, [](const Wait& wait) {
     Signal result = result_of(*wait.targets[*wait.decided]);
-    if (!result.thrown) result.text = race_text(*wait.decided, result.value, wait.targets.size() - 1);
+    const std::size_t rest = wait.targets.size() - 1;
+    if (!result.thrown) result.text = race_text(*wait.decided, result.value, rest);
     return result;
   });
 }

@@ -12,7 +12,7 @@
 
 namespace model {
 
-// Which construct a statement is, by weight. Waiting and spawning are frequent, so that tasks meet.
+// Which construct a statement is, by weight. Waiting and spawning are frequent: tasks must meet.
 struct Weight {
   Op op;
   unsigned weight;
@@ -28,8 +28,8 @@ inline constexpr Weight kWeights[] = {
     {Op::checkpoint, 4},    {Op::raise, 4},         {Op::give, 2},
 };
 
-// Switch: a scope's deadline before the clock's own zero. Off: the timer wheel takes a negative time
-// for a late one (TimerWheel::key_of), so it fires when the next timer does, or never.
+// Switch: a scope's deadline before the clock's own zero. Off: the timer wheel takes a negative
+// time for a late one (TimerWheel::key_of), so it fires when the next timer does, or never.
 inline constexpr bool kDeadlinesInThePast = false;
 
 class Generator {
@@ -76,10 +76,9 @@ class Generator {
   Block block(std::size_t depth, std::size_t length) {
     Block made;
     made.id = next_block_++;
-    const std::size_t first_own = program_.tasks;
     for (std::size_t i = 0; i < length && left_ > 0; ++i) {
       --left_;
-      made.statements.push_back(statement(depth, first_own));
+      made.statements.push_back(statement(depth));
       // Without this most tasks would end with the first thing that goes wrong.
       if (may_throw(made.statements.back().op) && chance(60)) guard(made.statements.back());
     }
@@ -88,7 +87,9 @@ class Generator {
   Block inner(std::size_t depth) { return block(depth + 1, 1 + random_.below(5)); }
   Block body_of(std::size_t task, std::size_t depth) {
     around_.push_back(task);
+    std::vector<std::size_t> outer = std::exchange(own_, {});
     Block made = inner(depth);
+    own_ = std::move(outer);
     around_.pop_back();
     return made;
   }
@@ -110,17 +111,16 @@ class Generator {
     s = std::move(attempt);
   }
 
-  Statement statement(std::size_t depth, std::size_t first_own) {
+  Statement statement(std::size_t depth) {
     Statement s = make(Op::yield);
     s.op = pick();
-    // Nothing to wait for yet, or no room for more: something that always works instead.
+    // Nothing to wait for yet: make something. No room for more: something that always works.
+    if (needs_promise(s.op) && program_.promises == 0) return make(Op::make_promise);
+    if (needs_scope(s.op) && !in_scope_ && !chance(10)) s.op = Op::scope;
+    if (needs_target(s.op) && own_.empty() && chance(70)) s.op = Op::spawn;
     if (depth >= kDeepest && has_blocks(s.op)) s.op = Op::sleep;
     if (program_.tasks >= kTasks && makes_tasks(s.op)) s.op = Op::yield;
-    if (needs_promise(s.op) && program_.promises == 0) s.op = Op::make_promise;
-    if (needs_scope(s.op) && !in_scope_ && !chance(10)) s.op = Op::scope;
-    if (depth >= kDeepest && s.op == Op::scope) s.op = Op::sleep;
-    if (needs_target(s.op) && program_.tasks == 1 && program_.promises == 0) s.op = Op::spawn;
-    fill(s, depth, first_own);
+    fill(s, depth);
     return s;
   }
 
@@ -147,13 +147,14 @@ class Generator {
            op == Op::shield_target || op == Op::cancel || op == Op::cancel_join || op == Op::drop;
   }
 
-  void fill(Statement& s, std::size_t depth, std::size_t first_own) {
+  void fill(Statement& s, std::size_t depth) {
     switch (s.op) {
       case Op::spawn:
         s.index = program_.tasks++;
         s.number = priority();
         s.flag = chance(8);
         s.blocks.push_back(body_of(s.index, depth));
+        own_.push_back(s.index);
         break;
       case Op::race_started:
       case Op::any_started: {
@@ -181,20 +182,20 @@ class Generator {
       case Op::gather:
       case Op::all_settled:
       case Op::race:
-        s.targets = targets(first_own);
+        s.targets = targets();
         break;
       case Op::await:
       case Op::outcome:
       case Op::within_target:
       case Op::shield_target:
         s.delay = delay();
-        s.targets.push_back(target(first_own));
+        s.targets.push_back(target());
         break;
       case Op::take:
       case Op::cancel:
       case Op::cancel_join:
       case Op::drop:
-        s.index = task(first_own);
+        s.index = task();
         break;
       case Op::make_promise:
         s.index = program_.promises++;
@@ -235,33 +236,32 @@ class Generator {
     return kChoices[random_.below(std::size(kChoices))];
   }
 
-  // Mostly a task that this block has spawned: waiting for oneself is an error and for an ancestor a
+  // Mostly a task that this one has spawned: waiting for oneself is an error and for an ancestor a
   // deadlock, which are worth having, but not in every program.
-  std::size_t task(std::size_t first_own) {
-    const std::size_t own = program_.tasks - first_own;
-    if (own > 0 && chance(70)) return first_own + random_.below(own);
+  std::size_t task() {
+    if (!own_.empty() && chance(75)) return own_[random_.below(own_.size())];
     for (;;) {
       const std::size_t any = random_.below(program_.tasks);
       const bool around = std::find(around_.begin(), around_.end(), any) != around_.end();
-      if (!around || chance(10)) return any;
+      if (!around || chance(8)) return any;
     }
   }
-  Target target(std::size_t first_own) {
-    const bool promise = program_.promises > 0 && chance(30);
-    return Target{promise, promise ? random_.below(program_.promises) : task(first_own)};
+  Target target() {
+    const bool promise = program_.promises > 0 && (own_.empty() ? chance(70) : chance(25));
+    return Target{promise, promise ? random_.below(program_.promises) : task()};
   }
   // All tasks, all promises, or a task and a promise: what the library has overloads for.
-  std::vector<Target> targets(std::size_t first_own) {
+  std::vector<Target> targets() {
     std::vector<Target> out;
     if (program_.promises > 0 && chance(15)) {
-      out.push_back(Target{false, task(first_own)});
+      out.push_back(Target{false, task()});
       out.push_back(Target{true, random_.below(program_.promises)});
       return out;
     }
     const bool promises = program_.promises > 0 && chance(20);
     const std::size_t count = chance(2) ? 0 : 1 + random_.below(4);
     for (std::size_t i = 0; i < count; ++i) {
-      out.push_back(Target{promises, promises ? random_.below(program_.promises) : task(first_own)});
+      out.push_back(Target{promises, promises ? random_.below(program_.promises) : task()});
     }
     return out;
   }
@@ -269,6 +269,7 @@ class Generator {
   tiffany::Random random_;
   Program program_;
   std::vector<std::size_t> around_ = {0};  // the task that is being written, and those around it
+  std::vector<std::size_t> own_;           // the tasks that it has spawned so far
   bool in_scope_ = false;
   int left_ = 0;
   int next_block_ = 0;

@@ -1,7 +1,7 @@
 // Runs a generated program on the real library and writes down what happened.
 //
-// Everything is a plain coroutine over parameters that outlive it, and everything awaited is either
-// named or a plain call: the forms that GCC 12 compiles correctly.
+// Everything is a plain coroutine over parameters that outlive it, and everything awaited is
+// either named or a plain call: the forms that GCC 12 compiles correctly.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ namespace model {
 using Lines = std::vector<std::string>;
 
 // Switch: tasks that are dropped together with their scheduler go on using the scope around them.
-// Off: Scheduler::drop_everything also breaks the shield under which a scope waits for its tasks, so
-// the frame with the scope goes first while its tasks still run.
+// Off: Scheduler::drop_everything also breaks the shield under which a scope waits for its tasks,
+// so the frame with the scope goes first while its tasks still run.
 inline constexpr bool kScopesOutliveTheirTasksInTeardown = false;
 
 // What the tasks of one run share.
@@ -303,8 +303,10 @@ inline std::string run_plain(World& world, const Statement& s, Place place) {
       const tiffany::Spawner spawner = s.flag ? world.scheduler.spawn.with_priority(priority)
                                               : tiffany::spawn.with_priority(priority);
       const Place inside{s.index, s.flag ? nullptr : place.scope};
-      world.handles[s.index] = spawner(run_task, &world, &s.blocks[0], inside);
-      world.know(world.handles[s.index].id(), s.index);
+      tiffany::Handle<int> handle = spawner(run_task, &world, &s.blocks[0], inside);
+      world.know(handle.id(), s.index);
+      // A handle that outlives the scheduler would report its task's failure to standard error.
+      if (!world.teardown) world.handles[s.index] = std::move(handle);
       return "done";
     }
     case Op::cancel:

@@ -1,7 +1,8 @@
-// Generated programs, run on the library and in the reference model: both must tell the same story.
+// Generated programs, run on the library and in the reference model: both must tell the same
+// story.
 //
-// TIFFANY_MODEL_SEEDS=5000 runs seeds 0..4999; TIFFANY_MODEL_SEEDS=1234:1 runs seed 1234 alone, and
-// prints its program and what the library made of it.
+// TIFFANY_MODEL_SEEDS=5000 runs seeds 0..4999; TIFFANY_MODEL_SEEDS=1234:1 runs seed 1234 alone,
+// and prints its program and what the library made of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -158,6 +159,65 @@ TEST(Model, GeneratedProgramsBehaveAsTheRulingsSay) {
     if (seeds.count == 1) show(Case(seeds.first));
     run_and_compare(Case(seeds.first + i));
     // The first one says enough, and the others are probably the same.
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+// Runs it to its end in whatever order the options say, and gives the hash of the trace.
+std::uint64_t run_in_order(World& world) {
+  const Ending ending = drive(world);
+  const std::uint64_t hash = world.scheduler.trace_hash();
+  if (!kRunLeavesNoRecords) world.scheduler.step_until_idle();
+  if (ending == Ending::stuck) {
+    prepare_teardown(world);
+    return hash;
+  }
+  for (const auto& handle : world.handles) {
+    if (handle) {
+      EXPECT_TRUE(handle.done());
+    }
+  }
+  expect_clean(world);
+  return hash;
+}
+
+TEST(Model, SameSeedTwiceGivesTheSameTrace) {
+  const Seeds seeds = seeds_asked_for(500);
+  for (std::uint64_t i = 0; i < seeds.count; ++i) {
+    const Case one(seeds.first + i);
+    SCOPED_TRACE(one.text());
+    World first(one.program, options_for(one.setup));
+    World second(one.program, options_for(one.setup));
+    EXPECT_EQ(run_in_order(first), run_in_order(second));
+    EXPECT_EQ(difference(first.lines, second.lines), "");
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+// In an order that the model knows nothing of, every task still ends and nothing is left.
+TEST(Model, EveryTaskEndsInAnyOrder) {
+  const Seeds seeds = seeds_asked_for(1000);
+  for (std::uint64_t i = 0; i < seeds.count; ++i) {
+    const Case one(seeds.first + i);
+    SCOPED_TRACE(one.text());
+    World world(one.program, options_for(one.setup).order(tiffany::random_order(one.seed)));
+    run_in_order(world);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST(Model, TheRecordedPicksOfARandomOrderRepeatIt) {
+  const Seeds seeds = seeds_asked_for(500);
+  for (std::uint64_t i = 0; i < seeds.count; ++i) {
+    const Case one(seeds.first + i);
+    SCOPED_TRACE(one.text());
+    World first(one.program,
+                options_for(one.setup).order(tiffany::random_order(one.seed)).record_picks());
+    const std::uint64_t hash = run_in_order(first);
+    World second(one.program,
+                 options_for(one.setup).order(tiffany::recorded_order(first.scheduler.picks())));
+    EXPECT_EQ(run_in_order(second), hash);
+    EXPECT_EQ(difference(second.lines, first.lines), "");
     ASSERT_FALSE(HasFailure());
   }
 }

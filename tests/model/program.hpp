@@ -181,8 +181,8 @@ inline std::string text_of(const Block& block, std::size_t depth = 0) {
   for (const Statement& statement : block.statements) {
     out += indent + "s" + std::to_string(statement.id) + ": " + text_of(statement) + "\n";
     for (const Block& inner : statement.blocks) {
-      out += indent + "  {b" + std::to_string(inner.id) + "\n" + text_of(inner, depth + 2) + indent +
-             "  }\n";
+      out += indent + "  {b" + std::to_string(inner.id) + "\n";
+      out += text_of(inner, depth + 2) + indent + "  }\n";
     }
   }
   return out;

@@ -11,9 +11,9 @@
 
 namespace model::reference {
 
-// Switch: a deadline that passes after the block and every task of its scope have ended, but before
-// the owner of the scope has had its turn, comes too late: the result has arrived, and wins. Off:
-// the library throws ScopeCancelled, because Scope::on_deadline does not ask whether it is joined.
+// Switch: a deadline that passes after the block and every task of its scope have ended, but
+// before the owner of the scope has had its turn, is too late: the result has arrived, and wins.
+// Off: the library throws ScopeCancelled, because Scope::on_deadline does not ask for that.
 inline constexpr bool kResultWinsOverDeadline = false;
 
 class BlockFrame final : public RunFrame {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -117,14 +118,16 @@ class AtExit {
   std::string text_;
 };
 
-// Runs a statement in a process of its own and expects it to end well: for tests whose failure is a
-// crash, an endless loop of destructors or a leak, which would take the other tests with them.
-#define EXPECT_SURVIVES(statement)                                    \
-  EXPECT_EXIT(                                                        \
-      {                                                               \
-        statement;                                                    \
-        std::exit(::testing::Test::HasFailure() ? EXIT_FAILURE : 0);  \
-      },                                                              \
-      ::testing::ExitedWithCode(0), "")
+template <class F>
+[[noreturn]] void run_and_exit(const F& f) {
+  alarm(20);  // for what would never end
+  f();
+  std::exit(::testing::Test::HasFailure() ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+// Calls a function in a process of its own and expects it to end well: for tests whose failure is a
+// crash, a leak or an endless loop, which would take the other tests with it.
+#define EXPECT_SURVIVES(f) \
+  EXPECT_EXIT(::tiffany::test::run_and_exit(f), ::testing::ExitedWithCode(EXIT_SUCCESS), "")
 
 }  // namespace tiffany::test

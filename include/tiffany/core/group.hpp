@@ -57,7 +57,7 @@ enum class GroupMode : std::uint8_t {
 class GroupCall : public SystemCall {
  public:
   Answer start(Scheduler& scheduler, TaskRecord& task);
-  void withdraw() noexcept override;
+  void withdraw(TaskRecord& task) noexcept override;
   void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override;
   std::string describe() const override;
   void visit_waits(WaitVisitor& visitor) const override;

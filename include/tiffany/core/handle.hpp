@@ -114,7 +114,7 @@ class Handle {
 };
 
 // Registers with a waitable, unless it has settled. Refuses a task that waits for itself.
-Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter, SystemCall& call);
+Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter);
 
 // Waits for one waitable. The value is moved out when kTake is set.
 template <class H, bool kTake>
@@ -126,10 +126,12 @@ class Join final : public SystemCall {
   explicit Join(H handle) : handle_(std::move(handle)) {}
 
   Answer start(Scheduler&, TaskRecord& task) {
-    return begin_join(handle_.waitable(), task, waiter_, *this);
+    return begin_join(handle_.waitable(), task, waiter_);
   }
-  void withdraw() noexcept override { handle_.waitable().remove_waiter(waiter_); }
-  void on_settled(Scheduler& scheduler, Waiter&) noexcept override { scheduler.wake(*task()); }
+  void withdraw(TaskRecord&) noexcept override { handle_.waitable().remove_waiter(waiter_); }
+  void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override {
+    scheduler.wake(*waiter.task);
+  }
   T finish() {
     Waitable& target = handle_.waitable();
     if (target.state() != State::completed) {
@@ -166,10 +168,12 @@ class JoinOutcome final : public SystemCall {
   explicit JoinOutcome(H handle) : handle_(std::move(handle)) {}
 
   Answer start(Scheduler&, TaskRecord& task) {
-    return begin_join(handle_.waitable(), task, waiter_, *this);
+    return begin_join(handle_.waitable(), task, waiter_);
   }
-  void withdraw() noexcept override { handle_.waitable().remove_waiter(waiter_); }
-  void on_settled(Scheduler& scheduler, Waiter&) noexcept override { scheduler.wake(*task()); }
+  void withdraw(TaskRecord&) noexcept override { handle_.waitable().remove_waiter(waiter_); }
+  void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override {
+    scheduler.wake(*waiter.task);
+  }
   Outcome<typename H::value_type> finish() { return outcome_of(handle_, false); }
   std::string describe() const override { return handle_.waitable().describe(); }
   void visit_waits(WaitVisitor& visitor) const override {

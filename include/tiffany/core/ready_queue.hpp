@@ -57,24 +57,49 @@ class ReadyQueue {
  public:
   struct Ring {
     TaskRecord** slots = nullptr;
-    std::size_t mask = 0;  // capacity - 1
+    std::int32_t* frames = nullptr;  // where each task goes on, as a distance from its record
+    std::size_t mask = 0;            // capacity - 1
     std::size_t head = 0;
     std::size_t tail = 0;
     std::size_t tasks = 0;  // tasks of this priority that may be in the ring at one time
 
     bool empty() const noexcept { return head == tail; }
+    std::size_t size() const noexcept { return tail - head; }
     TaskRecord& at(std::size_t position) const noexcept { return *slots[position & mask]; }
-    void push(TaskRecord& task) noexcept { slots[tail++ & mask] = &task; }
-    // Few tasks stay in the cache by themselves. Of many, the record is fetched some way ahead, and
-    // a few tasks later the frame that it points to.
+    // The frame of the task, or null when only the record knows.
+    void* frame_at(std::size_t position) const noexcept {
+      const std::ptrdiff_t distance = frames[position & mask];
+      if (distance == 0) return nullptr;
+      return reinterpret_cast<std::byte*>(&at(position)) + distance * kGranule;
+    }
+    // `frame`: the one at the task's cursor, or null.
+    void push(TaskRecord& task, void* frame) noexcept {
+      const std::size_t at = tail++ & mask;
+      slots[at] = &task;
+      frames[at] = distance_of(&task, frame);
+    }
+    // Of many tasks, the next ones are fetched ahead.
     void prefetch_from(std::size_t position) const noexcept {
-      if (tail - position <= kMany) return;
+      const char* frame = static_cast<const char*>(frame_at(position + kAhead));
       __builtin_prefetch(&at(position + kAhead), 1);
-      const char* frame = static_cast<const char*>(at(position + kNear).cursor_);
       __builtin_prefetch(frame, 1);
       __builtin_prefetch(frame + 64, 1);
     }
+
+   private:
+    // Both are aligned to this, so 32 bits reach 32 GiB in either direction, at half the memory of an
+    // address. What is further away is asked of the record.
+    static constexpr std::ptrdiff_t kGranule = 16;
+    static std::int32_t distance_of(const void* task, const void* frame) noexcept {
+      if (frame == nullptr) return 0;
+      const std::ptrdiff_t distance =
+          (static_cast<const std::byte*>(frame) - static_cast<const std::byte*>(task)) / kGranule;
+      const auto kept = static_cast<std::int32_t>(distance);
+      return kept == distance ? kept : 0;
+    }
   };
+  // From this many tasks on they do not stay in the cache by themselves.
+  static constexpr std::size_t kMany = 1536;
 
   explicit ReadyQueue(std::unique_ptr<ReadyPolicy> policy = nullptr) noexcept
       : policy_(std::move(policy)) {}
@@ -101,12 +126,10 @@ class ReadyQueue {
   void keep_place(std::uint8_t priority) noexcept { ++rings_[priority].tasks; }
   void unreserve(std::uint8_t priority) noexcept { --rings_[priority].tasks; }
 
-  void push(TaskRecord& task) noexcept {
-    if (policy_ != nullptr) [[unlikely]] return policy_->push(task);
-    Ring& ring = rings_[task.priority_];
-    ring.push(task);
-    if (&ring < best_) [[unlikely]] best_ = &ring;
-  }
+  // A task that does not run: its cursor is where it goes on.
+  void push(TaskRecord& task) noexcept { push(task, task.cursor_); }
+  // A task that runs, and will stop next: which frame it goes on with is not known yet.
+  void push_running(TaskRecord& task) noexcept { push(task, nullptr); }
 
   // No more urgent ring has tasks than this one, which had some.
   bool is_best(const Ring& ring) const noexcept { return best_ == &ring; }
@@ -117,10 +140,14 @@ class ReadyQueue {
   }
 
  private:
-  static constexpr std::size_t kMany = 2048;
   static constexpr std::size_t kAhead = 8;
-  static constexpr std::size_t kNear = 4;
 
+  void push(TaskRecord& task, void* frame) noexcept {
+    if (policy_ != nullptr) [[unlikely]] return policy_->push(task);
+    Ring& ring = rings_[task.priority_];
+    ring.push(task, frame);
+    if (&ring < best_) [[unlikely]] best_ = &ring;
+  }
   static void grow(Ring& ring);
   // Moves on to the most urgent ring that has tasks. False when none has.
   bool find_best() noexcept;

@@ -57,7 +57,9 @@ class Scheduler {
   TaskRecord* running_ = nullptr;
   std::int64_t budget_ = 0;
   std::uint64_t trace_ = 0;
-  std::size_t turn_left_ = 0;
+  std::uint64_t slice_ = 0;     // slices begun so far
+  std::uint64_t turn_end_ = 0;  // the slice after which the turn is over
+  std::uint64_t budget_of_ = 0;  // the slice that the budget is for
   bool deliver_cancel_ = false;  // the running task must throw where its code goes on
   std::uint32_t quantum_;
   std::uint32_t turn_;
@@ -123,7 +125,8 @@ class Scheduler {
   std::uint64_t trace_hash() const noexcept { return trace_; }
   // The tasks in the order they were picked, when Options::record_picks is on.
   const std::vector<TaskId>& picks() const noexcept { return picks_; }
-  std::uint64_t slices() const noexcept { return slices_; }
+  // How often a task was given the processor.
+  std::uint64_t slices() const noexcept { return slice_; }
   const Arena& arena() const noexcept { return *arena_; }
   // Null when no task with this id is known any more.
   TaskRecord* find(TaskId id) const noexcept { return tasks_.find(id); }
@@ -185,13 +188,11 @@ class Scheduler {
     TaskRecord& task = *running_;
     ++task.steps_;
     trace_ = mix(trace_, task.id_.value() ^ C::call_name.hash);
-    static_cast<SystemCall&>(call).task_ = &task;
     if (call.start(*this, task) == Answer::now) {
-      if (--budget_ > 0) [[likely]] return true;
-      return quantum_spent(task);
+      return still_has_quantum() || stays_on(task, State::preempted);
     }
     if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
-      call.withdraw();
+      call.withdraw(task);
       deliver_cancel_ = true;
       return true;
     }
@@ -264,28 +265,33 @@ class Scheduler {
     ++task.steps_;
     trace_ = mix(trace_, task.id_.value() ^ kYield);
   }
-  bool quantum_spent(TaskRecord& task) noexcept {
-    budget_ = quantum_;
-    return stays_on(task, State::preempted);
+  // Counts a call against the quantum. The budget is renewed here and not where a slice begins,
+  // because most slices never ask.
+  bool still_has_quantum() noexcept {
+    if (budget_of_ != slice_) {
+      budget_of_ = slice_;
+      budget_ = quantum_;
+    }
+    return --budget_ > 0;
   }
   // To the back of the queue. A task that is alone goes on at once instead (true), but not for longer
   // than the turn: timers and other threads must be looked at.
   bool stays_on(TaskRecord& task, State state) noexcept {
-    if (ready_.empty() && turn_left_ > 0) {
-      --turn_left_;
+    if (slice_ < turn_end_ && ready_.empty()) {
+      ++slice_;
       return true;
     }
     task.state_ = state;
-    ready_.push(task);
+    ready_.push_running(task);
     return false;
   }
   [[noreturn]] static void throw_no_task(std::string_view what);
   [[noreturn]] void throw_cancelled();
   void run_rings();
-  void run_ring(ReadyQueue::Ring& ring);
+  template <bool kPrefetch>
+  void run_batch(ReadyQueue::Ring& ring, std::size_t count);
   void run_policy(ReadyPolicy& policy);
   void run_slice(TaskRecord& task);
-  void slice_begins(TaskRecord& task) noexcept;
   void resume(void* frame);
   void slice_goes_on(TaskRecord& task, void* frame);
   std::size_t run_turn(std::size_t slices);
@@ -302,7 +308,6 @@ class Scheduler {
   void report_failure(TaskRecord& task) noexcept;
   void drop_everything() noexcept;
 
-  std::uint64_t slices_ = 0;
   std::size_t dead_in_queue_ = 0;
   std::size_t live_tasks_ = 0;
   std::size_t pending_externals_ = 0;

@@ -77,7 +77,7 @@ class Scope {
     static constexpr CallName call_name{"join_scope"};
     explicit Join(Scope& scope) noexcept : scope_(scope) {}
     Answer start(Scheduler& scheduler, TaskRecord& task);
-    void withdraw() noexcept override;
+    void withdraw(TaskRecord& task) noexcept override;
     void finish() noexcept {}
     std::string describe() const override;
     void visit_waits(WaitVisitor& visitor) const override;

@@ -22,16 +22,19 @@ class [[nodiscard("sleep does nothing until awaited: co_await sleep(...)")]] Sle
   static constexpr CallName call_name{"sleep"};
   explicit Sleep(Time deadline) noexcept : Timer(&Sleep::on_alarm, deadline) {}
 
-  Answer start(Scheduler& scheduler, TaskRecord&) noexcept {
+  Answer start(Scheduler& scheduler, TaskRecord& task) noexcept {
+    task_ = &task;
     scheduler.arm(*this, deadline());
     return Answer::parked;
   }
-  void withdraw() noexcept override { Scheduler::current()->disarm(*this); }
+  void withdraw(TaskRecord&) noexcept override { Scheduler::current()->disarm(*this); }
   void finish() noexcept {}
   std::string describe() const override;
 
  private:
   static void on_alarm(Scheduler& scheduler, Timer& timer) noexcept;
+
+  TaskRecord* task_ = nullptr;
 };
 
 Sleep sleep(Duration delay);
@@ -58,7 +61,7 @@ class [[nodiscard("checkpoint does nothing until awaited")]] Checkpoint final : 
     // Parked with nothing registered: the scheduler throws at once when a cancel is pending.
     return scheduler.cancel_pending() ? Answer::parked : Answer::now;
   }
-  void withdraw() noexcept override {}
+  void withdraw(TaskRecord&) noexcept override {}
   void finish() noexcept {}
   std::string describe() const override { return "its next turn"; }
 };
@@ -75,7 +78,7 @@ class [[nodiscard]] GetId final : public SystemCall {
     id_ = task.id();
     return Answer::now;
   }
-  void withdraw() noexcept override {}
+  void withdraw(TaskRecord&) noexcept override {}
   TaskId finish() const noexcept { return id_; }
   std::string describe() const override { return "its id"; }
 
@@ -95,7 +98,7 @@ class [[nodiscard("log does nothing until awaited: co_await log(...)")]] Log fin
     scheduler.log(message_);
     return Answer::now;
   }
-  void withdraw() noexcept override {}
+  void withdraw(TaskRecord&) noexcept override {}
   void finish() noexcept {}
   std::string describe() const override { return "the log"; }
 

@@ -5,7 +5,7 @@
 //
 //   static constexpr CallName call_name{"my_call"};        // shows in reports and in the trace
 //   Answer start(Scheduler& scheduler, TaskRecord& task);  // answer at once, or register and park
-//   void withdraw() noexcept override;                     // the task was cancelled: unregister
+//   void withdraw(TaskRecord& task) noexcept override;     // the task was cancelled: unregister
 //   R finish();                                            // the value of the co_await expression
 //
 // `start` returns Answer::now when `finish` can be called at once, and Answer::parked after it has
@@ -59,9 +59,10 @@ class SystemCall {
   SystemCall& operator=(const SystemCall&) = delete;
 
   // Undoes what `start` registered. Called at most once, only while parked.
-  virtual void withdraw() noexcept = 0;
+  virtual void withdraw(TaskRecord& task) noexcept = 0;
 
-  // One of the waiters this call registered was settled. Only for calls that use Waiter.
+  // What one of the waiters of this call was registered with has settled. Only for calls that use
+  // Waiter.
   virtual void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept;
 
   // For reports: what is waited for, in words, and the waitables themselves.
@@ -72,15 +73,9 @@ class SystemCall {
   // callback); such a wait is never a deadlock.
   virtual bool waits_for_outside() const noexcept { return false; }
 
-  TaskRecord* task() const noexcept { return task_; }
-
  protected:
   SystemCall() noexcept = default;
   ~SystemCall() = default;
-
- private:
-  friend class Scheduler;
-  TaskRecord* task_ = nullptr;
 };
 
 template <class C>

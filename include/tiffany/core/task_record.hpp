@@ -21,6 +21,7 @@
 namespace tiffany {
 
 class Scope;
+class SystemCall;
 
 inline constexpr std::uint8_t kSystemPriority = 0;
 inline constexpr std::uint8_t kDefaultPriority = 10;

@@ -65,7 +65,7 @@ class TaskTable {
   }
 
  private:
-  static constexpr std::uint32_t kPerBlock = 128;
+  static constexpr std::uint32_t kPerBlock = 64;
   static constexpr std::uint32_t kLastGeneration = 0xffffffff;
 
   // What an empty slot holds, in the bytes where a record has what it needs least after its end: the

@@ -15,7 +15,7 @@
 namespace tiffany {
 
 class Scheduler;
-class SystemCall;
+class TaskRecord;
 class Waitable;
 
 // One entry in the wait list of a waitable. It lives inside the system call that waits, so waiting
@@ -23,7 +23,7 @@ class Waitable;
 struct Waiter {
   Waiter* next = nullptr;
   Waiter* prev = nullptr;
-  SystemCall* call = nullptr;
+  TaskRecord* task = nullptr;  // parked on the call that registered this
 
   bool linked() const noexcept { return next != nullptr; }
 };
@@ -46,7 +46,7 @@ class Waitable {
     if (--refs_ == 0) dispose();
   }
 
-  void add_waiter(Waiter& waiter, SystemCall& call) noexcept;
+  void add_waiter(Waiter& waiter, TaskRecord& task) noexcept;
   void remove_waiter(Waiter& waiter) noexcept;
   bool has_waiters() const noexcept { return first_waiter_ != nullptr; }
 

@@ -41,7 +41,7 @@ class PollWait final : public SystemCall, private Timer {
   void add(Time deadline) noexcept;
 
   Answer start(Scheduler& scheduler, TaskRecord& task);
-  void withdraw() noexcept override;
+  void withdraw(TaskRecord& task) noexcept override;
   void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override;
   void finish() noexcept {}
   std::string describe() const override;
@@ -49,6 +49,7 @@ class PollWait final : public SystemCall, private Timer {
 
  private:
   static void on_time(Scheduler& scheduler, Timer& timer) noexcept;
+  void stop_waiting() noexcept;
 
   struct Entry {
     Waiter waiter;
@@ -56,6 +57,7 @@ class PollWait final : public SystemCall, private Timer {
   };
   std::vector<Entry> entries_;
   std::optional<Time> deadline_;
+  TaskRecord* task_ = nullptr;
 };
 
 // Passed to poll(): how to be called again.

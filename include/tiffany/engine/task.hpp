@@ -74,39 +74,38 @@ class ReturnToCaller {
   void await_resume() const noexcept {}
 };
 
+// The awaiters below hold no reference to the scheduler: they live in the frame, and a million
+// suspended tasks would pay for it. The one that runs this thread is the one.
+
 // co_await of a system call. `Held` is a reference to a call that lives in the awaiting frame, or a
 // call that is made here for a handle.
 template <class Held>
 class AwaitCall {
  public:
   template <class From>
-  AwaitCall(Scheduler& scheduler, From&& from)
-      : scheduler_(scheduler), call_(std::forward<From>(from)) {}
-  bool await_ready() { return scheduler_.enter(call_); }
+  explicit AwaitCall(From&& from) : call_(std::forward<From>(from)) {}
+  bool await_ready() { return Scheduler::current()->enter(call_); }
   // The run loop knows which frame it resumed, and sees that no other is to follow.
   void await_suspend(std::coroutine_handle<>) const noexcept {}
   decltype(auto) await_resume() {
-    scheduler_.resumed();
+    Scheduler::current()->resumed();
     return call_.finish();
   }
 
  private:
-  Scheduler& scheduler_;
   Held call_;
 };
 
 // co_await yield().
 class AwaitYield {
  public:
-  explicit AwaitYield(Scheduler& scheduler) noexcept : scheduler_(scheduler) {}
+  constexpr AwaitYield() noexcept = default;
   bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<>) const noexcept {
-    scheduler_.trampoline.next = Scheduler::Trampoline::yielded();
+  template <class P>
+  void await_suspend(std::coroutine_handle<P> coroutine) const noexcept {
+    coroutine.promise().scheduler->trampoline.next = Scheduler::Trampoline::yielded();
   }
-  void await_resume() const { scheduler_.resumed(); }
-
- private:
-  Scheduler& scheduler_;
+  void await_resume() const { Scheduler::current()->resumed(); }
 };
 
 // co_await of another coroutine: a call.
@@ -114,23 +113,22 @@ template <class T>
 class AwaitTask {
  public:
   using Promise = typename Task<T>::promise_type;
-  AwaitTask(Scheduler& scheduler, std::coroutine_handle<Promise> callee) noexcept
-      : scheduler_(scheduler), callee_(callee) {}
+  explicit AwaitTask(std::coroutine_handle<Promise> callee) noexcept : callee_(callee) {}
   bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> caller) noexcept {
+  template <class P>
+  void await_suspend(std::coroutine_handle<P> caller) noexcept {
     Frame& frame = callee_.promise();
     frame.caller = caller.address();
-    frame.scheduler = &scheduler_;
-    scheduler_.trampoline.next = callee_.address();
+    frame.scheduler = caller.promise().scheduler;
+    frame.scheduler->trampoline.next = callee_.address();
   }
   T await_resume() {
-    std::exception_ptr& flying = scheduler_.trampoline.flying;
+    std::exception_ptr& flying = callee_.promise().scheduler->trampoline.flying;
     if (flying != nullptr) [[unlikely]] std::rethrow_exception(std::exchange(flying, nullptr));
     if constexpr (!std::is_void_v<T>) return callee_.promise().take();
   }
 
  private:
-  Scheduler& scheduler_;
   std::coroutine_handle<Promise> callee_;
 };
 
@@ -155,31 +153,31 @@ class PromiseBase : public Frame {
   template <class T>
   auto await_transform(Task<T>&& task, Site at = __builtin_source_location()) noexcept {
     stop_at(at);
-    return AwaitTask<T>(*scheduler, task.coroutine_.get());
+    return AwaitTask<T>(task.coroutine_.get());
   }
   AwaitYield await_transform(Yield, Site at = __builtin_source_location()) noexcept {
     stop_at(at);
-    return AwaitYield(*scheduler);
+    return AwaitYield();
   }
   template <Call C>
   auto await_transform(C&& call, Site at = __builtin_source_location()) noexcept
     requires(!std::is_lvalue_reference_v<C>)
   {
     stop_at(at);
-    return AwaitCall<C&>(*scheduler, call);
+    return AwaitCall<C&>(call);
   }
   template <WaitableHandle H>
   auto await_transform(const H& handle, Site at = __builtin_source_location()) {
     stop_at(at);
     require_copyable<H>();
-    return AwaitCall<Join<H, false>>(*scheduler, handle);
+    return AwaitCall<Join<H, false>>(handle);
   }
   template <WaitableHandle H>
   auto await_transform(H&& handle, Site at = __builtin_source_location())
     requires(!std::is_lvalue_reference_v<H>)
   {
     stop_at(at);
-    return AwaitCall<Join<H, true>>(*scheduler, std::move(handle));
+    return AwaitCall<Join<H, true>>(std::move(handle));
   }
   template <class X>
     requires(!Call<std::remove_cvref_t<X>> || std::is_lvalue_reference_v<X>) &&
