@@ -61,9 +61,9 @@ void CancelRegion::cancel(CancelReasonPtr reason) {
 }
 
 bool CancelRegion::outer_cancelled() const noexcept {
-  if (kind_ == Kind::shield) return false;
+  if (hides(kind_)) return false;
   for (const CancelRegion* region = outer_; region != nullptr; region = region->outer_) {
-    if (region->kind_ == Kind::shield) return false;
+    if (hides(region->kind_)) return false;
     if (region->reason_ != nullptr) return true;
   }
   return task_->cancel_reason() != nullptr;

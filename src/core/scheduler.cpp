@@ -218,11 +218,10 @@ void Scheduler::slice_goes_on(TaskRecord& task, void* frame) {
       frame = next;
     } else if (next == Trampoline::yielded()) {
       count_yield(task);
-      if (task.has(TaskRecord::kCancelPending)) {
-        deliver_cancel_ = true;
-      } else if (!stays_on(task, State::suspended)) {
-        break;
-      }
+      const bool goes_on = task.has(TaskRecord::kCancelPending)
+                               ? delivers_now(task)
+                               : stays_on(task, State::suspended);
+      if (!goes_on) break;
     } else {
       break;
     }
@@ -273,6 +272,12 @@ void Scheduler::run() {
       throw Deadlock(wait_report());
     }
   }
+  drop_places();
+}
+
+// Of tasks that were cancelled before they began only a place in the queue is left, with a reference.
+void Scheduler::drop_places() {
+  while (!ready_.empty()) run_turn(1);
 }
 
 bool Scheduler::step() {
@@ -394,13 +399,16 @@ bool Scheduler::cancel(TaskId id, std::string_view why, std::source_location sit
 const CancelReasonPtr* Scheduler::effective_reason(const TaskRecord& task) noexcept {
   for (const CancelRegion* region = task.region_; region != nullptr; region = region->outer_) {
     if (region->reason_ != nullptr) return &region->reason_;
-    if (region->kind_ == CancelRegion::Kind::shield) return nullptr;
+    if (CancelRegion::hides(region->kind_)) return nullptr;
   }
   return task.extras_ != nullptr && task.extras_->cancel != nullptr ? &task.extras_->cancel : nullptr;
 }
 
 void Scheduler::refresh_cancel(TaskRecord& task) noexcept {
-  const bool pending = effective_reason(task) != nullptr || tearing_down_;
+  // The end breaks shields, but not the wait of a scope for its tasks: they may refer to its frame.
+  const bool closing =
+      task.region_ != nullptr && task.region_->kind_ == CancelRegion::Kind::closing;
+  const bool pending = effective_reason(task) != nullptr || (tearing_down_ && !closing);
   if (!pending) {
     task.clear(TaskRecord::kCancelPending);
   } else if (!task.has(TaskRecord::kCancelPending)) {
@@ -446,9 +454,42 @@ void Scheduler::throw_cancelled() {
   throw Cancelled(why_cancelled());
 }
 
+// A task of one of the scopes that this task has opened; null when they have none.
+TaskRecord* Scheduler::task_in_scopes_of(const TaskRecord& task) noexcept {
+  for (CancelRegion* region = task.region_; region != nullptr; region = region->outer_) {
+    if (region->scope_ != nullptr && region->scope_->first_ != nullptr) return region->scope_->first_;
+  }
+  return nullptr;
+}
+
+// The tasks of its scopes go first: what they hold may refer to its frames.
+void Scheduler::drop_by_force(TaskRecord& first) noexcept {
+  std::vector<TaskRecord*> path{&first};
+  while (!path.empty()) {
+    TaskRecord& task = *path.back();
+    if (TaskRecord* inner = task_in_scopes_of(task)) {
+      path.push_back(inner);
+      continue;
+    }
+    path.pop_back();
+    task.add_ref();
+    const bool parked = task.state_ == State::blocked;
+    if (parked) {
+      task.waiting_on_->withdraw(task);
+    } else {
+      // It is in the queue, and its place there keeps the reference.
+      task.set(TaskRecord::kDeliverCancel);
+      ++dead_in_queue_;
+      ready_.keep_place(task.priority_);
+    }
+    task.drop_code();
+    finish(task, State::cancelled);
+    if (parked) task.release();
+  }
+}
+
 // First politely, then without shields, then by force.
 void Scheduler::drop_everything() noexcept {
-  if (live_tasks_ == 0) return;
   Scheduler* const outer = std::exchange(current_, this);
   const CancelReasonPtr why = reason(CancelCause::shutdown, "its scheduler is being destroyed",
                                      std::source_location::current());
@@ -465,14 +506,8 @@ void Scheduler::drop_everything() noexcept {
     refresh_cancel(task);
   });
   unwind();
-  for_each_task([this](TaskRecord& task) {
-    if (task.state_ == State::blocked) task.waiting_on_->withdraw(task);
-    // What is dropped by force may own handles; those must find the record alive.
-    task.add_ref();
-    task.drop_code();
-    finish(task, State::cancelled);
-    task.release();
-  });
+  for_each_task([this](TaskRecord& task) { drop_by_force(task); });
+  drop_places();
   current_ = outer;
 }
 

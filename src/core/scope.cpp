@@ -57,7 +57,10 @@ void Scope::child_ended(TaskRecord& task) noexcept {
       task.set(TaskRecord::kReportFailure);
     }
   }
-  if (live_ == 0 && joiner_ != nullptr) scheduler_.wake(*std::exchange(joiner_, nullptr));
+  if (live_ == 0 && joiner_ != nullptr) {
+    scheduler_.disarm(deadline_);  // everything has ended: it comes too late
+    scheduler_.wake(*std::exchange(joiner_, nullptr));
+  }
 }
 
 void Scope::cancel_all(CancelReasonPtr reason) {
@@ -127,7 +130,10 @@ void Scope::finish() {
 }
 
 Answer Scope::Join::start(Scheduler&, TaskRecord& task) {
-  if (scope_.live_ == 0) return Answer::now;
+  if (scope_.live_ == 0) {
+    scope_.scheduler_.disarm(scope_.deadline_);
+    return Answer::now;
+  }
   scope_.joiner_ = &task;
   return Answer::parked;
 }

@@ -18,7 +18,7 @@ Task<void> close_scope(Scope& scope) {
   }
   {
     // From here on a cancel would have nothing to cut short: everything is being cancelled already.
-    CancelRegion shield(CancelRegion::Kind::shield);
+    CancelRegion closing(CancelRegion::Kind::closing);
     co_await scope.join();
   }
   scope.finish();

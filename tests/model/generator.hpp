@@ -28,10 +28,6 @@ inline constexpr Weight kWeights[] = {
     {Op::checkpoint, 4},    {Op::raise, 4},         {Op::give, 2},
 };
 
-// Switch: a scope's deadline before the clock's own zero. Off: the timer wheel takes a negative
-// time for a late one (TimerWheel::key_of), so it fires when the next timer does, or never.
-inline constexpr bool kDeadlinesInThePast = false;
-
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : random_(seed, "model program") {}
@@ -210,7 +206,7 @@ class Generator {
         s.delay = delay();
         break;
       case Op::scope_timeout:
-        s.delay = kDeadlinesInThePast ? delay() : std::max(0L, delay());
+        s.delay = delay();
         break;
       case Op::raise:
       case Op::give:

@@ -23,11 +23,6 @@ namespace model {
 
 using Lines = std::vector<std::string>;
 
-// Switch: tasks that are dropped together with their scheduler go on using the scope around them.
-// Off: Scheduler::drop_everything also breaks the shield under which a scope waits for its tasks,
-// so the frame with the scope goes first while its tasks still run.
-inline constexpr bool kScopesOutliveTheirTasksInTeardown = false;
-
 // What the tasks of one run share.
 class World {
  public:
@@ -296,7 +291,6 @@ inline tiffany::Task<std::string> run_nested(World& world, const Statement& s, P
 // The statements that are plain calls. Gives what the log says of them.
 inline std::string run_plain(World& world, const Statement& s, Place place) {
   const std::string why = "s" + std::to_string(s.id);
-  if (world.teardown && !kScopesOutliveTheirTasksInTeardown) place.scope = nullptr;
   switch (s.op) {
     case Op::spawn: {
       const auto priority = static_cast<std::uint8_t>(s.number);

@@ -394,7 +394,6 @@ class Machine {
   // the back of the queue with its answer.
   std::optional<Signal> answered(Task& task) {
     if (--budget_ > 0) return Signal();
-    budget_ = setup_.quantum;
     if (goes_on_alone()) return Signal();
     return queue_up(task, Life::preempted);
   }
@@ -403,10 +402,12 @@ class Machine {
     push_ready(task);
     return std::nullopt;
   }
-  // Nobody else is ready: no detour through the queue, but it counts as a slice of the turn.
+  // Nobody else is ready: no detour through the queue, but all else is as if it had been there. It
+  // is another slice of the turn, with a quantum of its own.
   bool goes_on_alone() {
     if (!ready_empty() || turn_left_ == 0) return false;
     --turn_left_;
+    budget_ = setup_.quantum;
     return true;
   }
   static bool decides(Decide decide, End end) {

@@ -84,12 +84,6 @@ std::string difference(const Lines& library, const Lines& reference) {
   return out;
 }
 
-// Switch: look for records of ended tasks right after run(). Off: a task that was cancelled before
-// it began leaves its place in the ready queue, which holds its record; run() returns when no task
-// is alive without emptying the queue, and the destructor of the scheduler does not do it either,
-// so the record and the arena leak. Until then the places are run off here.
-constexpr bool kRunLeavesNoRecords = false;
-
 // Nothing may be left once the handles and promises of the program are gone.
 void expect_clean(World& world) {
   for (const auto& handle : world.handles) {
@@ -130,7 +124,6 @@ void run_and_compare(const Case& one) {
 
   World world(one.program, options_for(one.setup));
   const Ending ending = drive(world);
-  if (!kRunLeavesNoRecords) world.scheduler.step_until_idle();
   EXPECT_EQ(difference(world.lines, run.machine.lines), "");
   EXPECT_EQ(ending, expected);
   EXPECT_EQ(difference(final_states(world), reference::final_states(run)), "");
@@ -145,7 +138,6 @@ void run_and_compare(const Case& one) {
 void show(const Case& one) {
   World world(one.program, options_for(one.setup));
   const Ending ending = drive(world);
-  if (!kRunLeavesNoRecords) world.scheduler.step_until_idle();
   std::cout << one.text();
   for (const std::string& line : world.lines) std::cout << "  " << line << "\n";
   for (const std::string& line : final_states(world)) std::cout << "  in the end " << line << "\n";
@@ -167,7 +159,6 @@ TEST(Model, GeneratedProgramsBehaveAsTheRulingsSay) {
 std::uint64_t run_in_order(World& world) {
   const Ending ending = drive(world);
   const std::uint64_t hash = world.scheduler.trace_hash();
-  if (!kRunLeavesNoRecords) world.scheduler.step_until_idle();
   if (ending == Ending::stuck) {
     prepare_teardown(world);
     return hash;

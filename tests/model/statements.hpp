@@ -11,11 +11,6 @@
 
 namespace model::reference {
 
-// Switch: a deadline that passes after the block and every task of its scope have ended, but
-// before the owner of the scope has had its turn, is too late: the result has arrived, and wins.
-// Off: the library throws ScopeCancelled, because Scope::on_deadline does not ask for that.
-inline constexpr bool kResultWinsOverDeadline = false;
-
 class BlockFrame final : public RunFrame {
  public:
   BlockFrame(Run& run, const Block& block, Scope* lexical)
@@ -179,7 +174,8 @@ class BlockFrame final : public RunFrame {
     if (scope.reason) return;
     Machine& all = machine();  // the one who sets a deadline may be gone when it passes
     scope.deadline = all.arm(delay, [&all, &scope] {
-      if (kResultWinsOverDeadline && scope.joined) return;
+      // Everything has ended, though its owner has not had its turn: the result wins.
+      if (scope.joined) return;
       all.cancel_all(scope, all.make_reason("deadline"));
     });
   }

@@ -65,7 +65,15 @@ class Cancelled {
 // frame of the code they cover and belong to the task that was running when they were made.
 class CancelRegion {
  public:
-  enum class Kind : std::uint8_t { plain, scope, shield };
+  enum class Kind : std::uint8_t {
+    plain,
+    scope,    // the block of a scope
+    shield,   // hides what is cancelled further out
+    closing,  // as shield: a scope waits for its tasks, which may refer to its frame
+  };
+  static constexpr bool hides(Kind kind) noexcept {
+    return kind == Kind::shield || kind == Kind::closing;
+  }
 
   explicit CancelRegion(Kind kind = Kind::plain, Scope* scope = nullptr);
   ~CancelRegion();

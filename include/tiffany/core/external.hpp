@@ -171,7 +171,7 @@ class ExternalState final : public PromiseState<T>, private ExternalEntry {
     this->release();
   }
   void dispose() noexcept override {
-    this->~ExternalState();
+    this->ExternalState::~ExternalState();
     Arena::deallocate(this, sizeof(ExternalState));
   }
 

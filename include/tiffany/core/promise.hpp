@@ -64,7 +64,7 @@ class PromiseState : public PromiseCore {
   ~PromiseState() = default;
 
   void dispose() noexcept override {
-    this->~PromiseState();
+    this->PromiseState::~PromiseState();
     Arena::deallocate(this, sizeof(PromiseState));
   }
 

@@ -193,8 +193,7 @@ class Scheduler {
     }
     if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
       call.withdraw(task);
-      deliver_cancel_ = true;
-      return true;
+      return delivers_now(task);
     }
     task.waiting_on_ = &call;
     task.state_ = State::blocked;
@@ -204,10 +203,7 @@ class Scheduler {
   bool enter_yield() noexcept {
     TaskRecord& task = *running_;
     count_yield(task);
-    if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
-      deliver_cancel_ = true;
-      return true;
-    }
+    if (task.has(TaskRecord::kCancelPending)) [[unlikely]] return delivers_now(task);
     return stays_on(task, State::suspended);
   }
   // To be called first when a task's code goes on after a system call; throws Cancelled if it must.
@@ -274,6 +270,23 @@ class Scheduler {
     }
     return --budget_ > 0;
   }
+  // A cancel is due where the task would suspend. It is thrown at once; but code that swallows
+  // Cancelled in a loop must not keep the processor, so when this has happened often enough in one
+  // slice, the others have their turn first.
+  bool delivers_now(TaskRecord& task) noexcept {
+    if (throws_of_ != slice_) {
+      throws_of_ = slice_;
+      throws_ = 0;
+    }
+    if (++throws_ <= kThrowsPerSlice) {
+      deliver_cancel_ = true;
+      return true;
+    }
+    task.set(TaskRecord::kDeliverCancel);
+    task.state_ = State::suspended;
+    ready_.push_running(task);
+    return false;
+  }
   // To the back of the queue. A task that is alone goes on at once instead (true), but not for longer
   // than the turn: timers and other threads must be looked at.
   bool stays_on(TaskRecord& task, State state) noexcept {
@@ -307,7 +320,14 @@ class Scheduler {
   void interrupt(TaskRecord& task) noexcept;
   void report_failure(TaskRecord& task) noexcept;
   void drop_everything() noexcept;
+  void drop_by_force(TaskRecord& task) noexcept;
+  static TaskRecord* task_in_scopes_of(const TaskRecord& task) noexcept;
+  void drop_places();
 
+  // Far more than clean-up code that suspends in several places needs.
+  static constexpr std::uint32_t kThrowsPerSlice = 64;
+  std::uint64_t throws_of_ = 0;  // the slice that the next is for
+  std::uint32_t throws_ = 0;
   std::size_t dead_in_queue_ = 0;
   std::size_t live_tasks_ = 0;
   std::size_t pending_externals_ = 0;

@@ -74,7 +74,9 @@ class TimerWheel {
   static constexpr int kWords = kSlots / 64;
 
   static std::uint64_t key_of(Time time) noexcept {
-    return static_cast<std::uint64_t>(time.time_since_epoch().count());
+    // A time before the clock's zero is long due.
+    const auto count = time.time_since_epoch().count();
+    return count > 0 ? static_cast<std::uint64_t>(count) : 0;
   }
   void place(Timer& timer) noexcept;
   void unlink(Timer& timer) noexcept;
