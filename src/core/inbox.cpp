@@ -74,6 +74,10 @@ std::shared_ptr<ExternalLine> Inbox::find(const Uuid& uuid) const {
 }
 
 void Inbox::close() noexcept {
+  {
+    const std::lock_guard lock(published_->mutex);
+    published_->lines.clear();
+  }
   Message* rest = arrived_.exchange(closed());
   if (rest == closed()) rest = nullptr;
   for (Message* list : {rest, std::exchange(queue_, nullptr)}) {

@@ -7,22 +7,27 @@ void PromiseCore::fail(Scheduler& scheduler, std::exception_ptr error) noexcept 
   settle(scheduler, State::failed);
 }
 
+void PromiseCore::abandon() noexcept {
+  error_ = std::make_exception_ptr(
+      Error(Errc::broken_promise,
+            "A promise was dropped before it was completed, so what was awaited can never come. "
+            "Complete or fail it on every path."));
+  // It may be dropped while nobody drives the scheduler; those who wait know theirs.
+  Scheduler* scheduler =
+      first_waiter_ != nullptr ? Scheduler::owner(*first_waiter_->task) : nullptr;
+  if (scheduler != nullptr) {
+    settle(*scheduler, State::failed);
+  } else {
+    state_ = State::failed;
+  }
+}
+
 namespace detail {
 
 void throw_settled_twice() {
   throw Error(Errc::already_settled,
               "A promise was completed or failed a second time. The first value stands; ask done() "
               "first when several places may complete it.");
-}
-
-void break_promise(PromiseCore& core) noexcept {
-  // Without a scheduler on this thread there is nobody left who could wait.
-  if (Scheduler* scheduler = Scheduler::current()) {
-    core.fail(*scheduler, std::make_exception_ptr(
-                              Error(Errc::broken_promise,
-                                    "A promise was dropped before it was completed, so what was "
-                                    "awaited can never come. Complete or fail it on every path.")));
-  }
 }
 
 }  // namespace detail

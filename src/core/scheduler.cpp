@@ -108,6 +108,11 @@ bool Scheduler::look_outside() {
 }
 
 std::size_t Scheduler::run_turn(std::size_t slices) {
+  struct NobodyRuns {
+    Scheduler& scheduler;
+    ~NobodyRuns() { scheduler.running_ = nullptr; }
+  };
+  const NobodyRuns at_the_end{*this};  // also when a policy throws
   const std::uint64_t start = slice_;
   turn_end_ = start + slices;
   if (ready_.policy() == nullptr) [[likely]] {
@@ -115,7 +120,6 @@ std::size_t Scheduler::run_turn(std::size_t slices) {
   } else {
     run_policy(*ready_.policy());
   }
-  running_ = nullptr;
   return static_cast<std::size_t>(slice_ - start);
 }
 
@@ -188,6 +192,7 @@ void Scheduler::run_slice(TaskRecord& task) {
   if (task.has(TaskRecord::kDeliverCancel)) {
     if (task.settled()) {
       // It was cancelled while it waited for its first turn; only its place in the queue is left.
+      --slice_;
       --dead_in_queue_;
       ready_.unreserve(task.priority_);
       task.release();

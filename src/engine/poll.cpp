@@ -35,7 +35,7 @@ void PollWait::withdraw(TaskRecord&) noexcept { stop_waiting(); }
 
 void PollWait::stop_waiting() noexcept {
   for (Entry& entry : entries_) entry.target->remove_waiter(entry.waiter);
-  Scheduler::current()->disarm(*this);
+  Scheduler::owner(*task_)->disarm(*this);
 }
 
 void PollWait::on_settled(Scheduler& scheduler, Waiter&) noexcept {

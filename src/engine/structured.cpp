@@ -10,9 +10,9 @@ AllFailed::AllFailed(std::vector<std::exception_ptr> errors)
 
 namespace detail {
 
-Task<void> close_scope(Scope& scope) {
+Task<void> close_scope(Scope& scope, bool decided) {
   try {
-    co_await scope.join();
+    if (!decided) co_await scope.join();
   } catch (const Cancelled&) {
     scope.join_cancelled();
   }

@@ -137,14 +137,13 @@ TEST(Gather, W4_FailsFastWhileASiblingIsStillBlocked) {
       const auto error = co_await error_of_gather(handles);
       EXPECT_EQ(what_of(error), "early");
       EXPECT_EQ(now(), Time(1ms)) << "it did not wait for the others";
-      for (int i = 0; i < 3; ++i) {
-        if (i == failing) continue;
-        const Handle<int>& sibling = handles[static_cast<std::size_t>(i)];
+      handles.erase(handles.begin() + failing);
+      for (const Handle<int>& sibling : handles) {
         EXPECT_EQ(sibling.state(), State::blocked) << "siblings go on";
         EXPECT_FALSE(sibling.waitable().has_waiters()) << "interest in them was withdrawn";
-        const int value = co_await sibling;
-        EXPECT_EQ(value, i);
       }
+      co_await gather(handles);
+      EXPECT_EQ(now(), Time(100ms));
     };
     run_program(program);
   }
@@ -191,7 +190,7 @@ TEST(Gather, W4_AmongThoseThatHaveEndedTheFirstInOrderThatDidNotCompleteDecides)
     auto cancelled = spawn(after_ms, 9, 2);
     auto early = spawn(fails_after_ms, 2, "ended second");
     co_await sleep(5ms);
-    cancelled.cancel();
+    co_await cancel_and_join(cancelled);
     const auto a = co_await error_of_gather(good, cancelled, early, late);
     EXPECT_EQ(code_of(a), Errc::task_cancelled);
     const auto b = co_await error_of_gather(good, early, cancelled, late);
@@ -304,7 +303,7 @@ TEST(Race, W4_OfSeveralThatHaveSettledTheLowestIndexDecidesErrorsIncluded) {
     auto bad = spawn(fails_after_ms, 1, "bad");
     auto cancelled = spawn(after_ms, 99, 4);
     co_await sleep(5ms);
-    cancelled.cancel();
+    co_await cancel_and_join(cancelled);
     const auto won = co_await race(slow, first, second);
     EXPECT_EQ(won.index, 1u) << "not the one that settled first";
     const auto error = co_await error_of_race(bad, first);

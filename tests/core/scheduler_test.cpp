@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "support/hand_clock.hpp"
 #include "support/harness.hpp"
 
 namespace tiffany {
@@ -113,26 +114,6 @@ TEST(Scheduler, T6_AWokenTaskKeepsItsPriority) {
 }
 
 // ---- The turn ----
-
-// A clock that stands until it is told, or slept on.
-class HandClock final : public Reactor {
- public:
-  explicit HandClock(Time& time) noexcept : time_(time) {}
-  Time now() override {
-    ++reads;
-    return time_;
-  }
-  bool virtual_time() const noexcept override { return false; }
-  void advance_to(Time) override {}
-  void wait(std::optional<Time> until, Wakeup&) override {
-    ASSERT_TRUE(until.has_value()) << "this clock cannot wait for other threads";
-    time_ = *until;
-  }
-  int reads = 0;
-
- private:
-  Time& time_;
-};
 
 TEST(Scheduler, T5_ATurnDeliversWhatCameFromOutsideThenFiresTimersThenRunsTasks) {
   Trace trace;

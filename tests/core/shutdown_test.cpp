@@ -268,7 +268,7 @@ TEST(SchedulerDestructor, T2_SurvivesAScopeWhoseTasksDoNotEnd) {
       scheduler.spawn(std::ref(task));
       scheduler.step_until_idle();
     }
-    EXPECT_EQ(trace, Trace({"owner gone", "child dropped"}));
+    EXPECT_EQ(trace, Trace({"child dropped", "owner gone"}));
   };
   EXPECT_SURVIVES(body);
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <set>
@@ -69,19 +70,19 @@ Task<void> everything() {
   static_cast<void>(co_await failing.outcome());
 }
 
-struct Run {
-  Run(std::uint64_t h, std::vector<TaskId> p) : hash(h), picks(std::move(p)) {}
+struct Traced {
+  Traced(std::uint64_t h, std::vector<TaskId> p) : hash(h), picks(std::move(p)) {}
   std::uint64_t hash;
   std::vector<TaskId> picks;
 };
 
 template <class F>
-Run run_of(F program, Options options = Options().virtual_time()) {
+Traced run_of(F program, Options options = Options().virtual_time()) {
   Scheduler scheduler(std::move(options));
   scheduler.spawn(std::move(program));
   scheduler.run();
   expect_nothing_left(scheduler);
-  return Run(scheduler.trace_hash(), scheduler.picks());
+  return Traced(scheduler.trace_hash(), scheduler.picks());
 }
 template <class F>
 std::uint64_t hash_of(F program, Options options = Options().virtual_time()) {
@@ -227,7 +228,7 @@ TEST(Trace, T7_OneSeedIsOneOrderAndOtherSeedsAreOthers) {
 // ---- Recorded orders ----
 
 TEST(Trace, T7_RecordingDoesNotChangeTheRun) {
-  const Run recorded = run_of(everything, Options().virtual_time().record_picks());
+  const Traced recorded = run_of(everything, Options().virtual_time().record_picks());
   EXPECT_EQ(recorded.hash, hash_of(everything));
   EXPECT_GT(recorded.picks.size(), 10u);
   EXPECT_EQ(recorded.picks.front(), TaskId(1, 1));
@@ -236,9 +237,9 @@ TEST(Trace, T7_RecordingDoesNotChangeTheRun) {
 
 TEST(Trace, T7_ARecordedOrderMakesARandomRunAgain) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Run original =
+    const Traced original =
         run_of(everything, Options().virtual_time().order(random_order(seed)).record_picks());
-    const Run again = run_of(
+    const Traced again = run_of(
         everything, Options().virtual_time().order(recorded_order(original.picks)).record_picks());
     EXPECT_EQ(again.hash, original.hash) << seed;
     EXPECT_EQ(again.picks, original.picks) << seed;
@@ -246,14 +247,14 @@ TEST(Trace, T7_ARecordedOrderMakesARandomRunAgain) {
 }
 
 TEST(Trace, T7_ARecordedOrderMakesADepthFirstRunAgain) {
-  const Run original =
+  const Traced original =
       run_of(everything, Options().virtual_time().order(depth_first_order()).record_picks());
   EXPECT_EQ(hash_of(everything, Options().virtual_time().order(recorded_order(original.picks))),
             original.hash);
 }
 
 TEST(Trace, T7_BehindTheLastPickItGoesOnByPriority) {
-  const Run original = run_of(everything, Options().virtual_time().record_picks());
+  const Traced original = run_of(everything, Options().virtual_time().record_picks());
   for (const std::size_t kept : {std::size_t{0}, std::size_t{1}, original.picks.size() / 2}) {
     std::vector<TaskId> picks = original.picks;
     picks.resize(kept);
@@ -265,7 +266,8 @@ TEST(Trace, T7_BehindTheLastPickItGoesOnByPriority) {
 
 // Without destroying the scheduler that diverged: that has a test of its own below.
 [[noreturn]] void leave_the_process() {
-  std::exit(::testing::Test::HasFailure() ? EXIT_FAILURE : EXIT_SUCCESS);
+  std::fflush(nullptr);
+  std::_Exit(::testing::Test::HasFailure() ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 Task<void> spawn_two() {
@@ -277,8 +279,8 @@ Task<void> spawn_two() {
 TEST(Trace, T7_WhenTheProgramDivergesTheErrorNamesBothSides) {
   const auto body = [] {
     // Task 1 is picked, spawns 2 and 3, and then a task is wanted that does not exist.
-    Scheduler scheduler(Options().virtual_time().order(
-        recorded_order({TaskId(1, 1), TaskId(9, 1), TaskId(2, 1)})));
+    Scheduler scheduler(
+        Options().virtual_time().order(recorded_order({TaskId(1, 1), TaskId(9, 1), TaskId(2, 1)})));
     scheduler.spawn(spawn_two);
     const auto error = thrown_by([&] { scheduler.run(); });
     EXPECT_EQ(code_of(error), Errc::diverged);
@@ -293,8 +295,8 @@ TEST(Trace, T7_WhenTheProgramDivergesTheErrorNamesBothSides) {
 
 TEST(Trace, T7_ATaskThatIsParkedWhenItIsWantedIsADivergence) {
   const auto body = [] {
-    Scheduler scheduler(Options().virtual_time().order(
-        recorded_order({TaskId(1, 1), TaskId(2, 1), TaskId(2, 1)})));
+    Scheduler scheduler(
+        Options().virtual_time().order(recorded_order({TaskId(1, 1), TaskId(2, 1), TaskId(2, 1)})));
     const auto two = []() -> Task<void> {
       spawn(number_after, 1ms, 1);
       spawn(number_after, 1ms, 2);

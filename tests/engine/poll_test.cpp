@@ -217,8 +217,8 @@ TEST(PollEngine, T10_WhatPollThrowsFailsTheTaskAndReachesItsJoiners) {
 
 TEST(PollEngine, T10_AFailureThatNobodyAwaitedIsReported) {
   std::string logged;
-  Scheduler scheduler(Options().virtual_time().log_to(
-      [&](const LogLine& line) { logged += line.message; }));
+  Scheduler scheduler(
+      Options().virtual_time().log_to([&](const LogLine& line) { logged += line.message; }));
   spawn_agent(scheduler.root(), std::make_unique<Agent<int>>([](PollContext&) -> Poll<int> {
                 throw std::runtime_error("unheard");
               }));

@@ -198,6 +198,23 @@ TEST(SpawnArguments, T1_AnArgumentOfANoexceptLambdaIsKeptConvertedToo) {
   EXPECT_SURVIVES(body);
 }
 
+TEST(SpawnArguments, T1_AnArgumentOfACallableByReferenceIsKeptConvertedToo) {
+  const auto body = [] {
+    const auto program = []() -> Task<void> {
+      const auto task = [](const std::string& text) -> Task<std::string> {
+        co_await sleep(1ms);
+        scribble();
+        co_return text;
+      };
+      auto handle = spawn(std::ref(task), "a literal that is long enough to live on the heap");
+      const std::string text = co_await handle;
+      EXPECT_EQ(text, "a literal that is long enough to live on the heap");
+    };
+    run_program(program);
+  };
+  EXPECT_SURVIVES(body);
+}
+
 TEST(SpawnArguments, T1_AnArgumentOfAMutableLambdaIsKeptConvertedToo) {
   const auto program = []() -> Task<void> {
     auto task = [calls = 0](const std::string& text) mutable -> Task<std::string> {
@@ -704,8 +721,7 @@ TEST(SpawnArguments, T10_AnArgumentThatCannotBeKeptIsAnErrorAtTheSpawnAndNoTaskI
     // One life: it does not survive the way into the closure. Two: nor the closure's way into the
     // arena.
     for (const int lives : {1, 2}) {
-      const auto error =
-          thrown_by([&] { spawn(task, Fragile(lives), Counted(counts)); });
+      const auto error = thrown_by([&] { spawn(task, Fragile(lives), Counted(counts)); });
       EXPECT_EQ(what_of(error), "broken while it was moved") << lives;
     }
     EXPECT_EQ(Scheduler::current()->live_tasks(), before);

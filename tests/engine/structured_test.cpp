@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "support/hand_clock.hpp"
 #include "support/harness.hpp"
 
 namespace tiffany {
@@ -111,25 +113,30 @@ TEST(Within, T9_AValueThatArrivesAllTheSameWins) {
     };
     const auto kept = co_await within(1ms, swallows());
     EXPECT_EQ(kept.value(), 6);
-    // The result arrives in the instant in which the time runs out, and before it: the completer's
-    // timer was armed first, and the waiter, which is less urgent, has not run yet.
+  };
+  run_program(program);
+}
+
+TEST(Within, I4_AResultThatArrivedBeforeTheTimeRanOutWinsThoughItWasNotSeenYet) {
+  Time time{};
+  Scheduler scheduler(Options().clock(std::make_unique<HandClock>(time)).turn(1));
+  bool got = false;
+  const auto program = [&]() -> Task<void> {
     Promise<int> promise;
-    const auto completes = [&]() -> Task<void> {
-      co_await sleep(1ms);
-      promise.complete(3);
-      while (now() == Time(2ms)) co_await yield();
-    };
-    bool got = false;
     const auto waits = [&]() -> Task<void> {
       const auto result = co_await within(2ms, promise.future());
       got = result.value() == 3;
+      co_await sleep(1ms);  // the timeout is over with its block
     };
-    auto completer = spawn(std::ref(completes));
-    auto waiter = spawn.with_priority(20)(std::ref(waits));
-    co_await gather(completer, waiter);
-    EXPECT_TRUE(got);
+    auto waiter = spawn(std::ref(waits));
+    co_await yield();
+    promise.complete(3);
+    EXPECT_EQ(waiter.state(), State::ready);
+    time = Time(2ms);  // the next turn fires the timer, before the waiter runs
+    co_await waiter;
   };
-  run_program(program);
+  run_on_scheduler(scheduler, program);
+  EXPECT_TRUE(got);
 }
 
 TEST(Within, T9_AnErrorInTimePassesThrough) {
@@ -219,14 +226,12 @@ TEST(Within, I4_ACancelFromOutsideIsNotMistakenForATimeout) {
     const auto outcome = co_await handle.outcome();
     EXPECT_TRUE(outcome.cancelled());
     EXPECT_EQ(now(), Time(1ms));
-    // Both at the same time: the cancel is further out, so it goes on.
-    auto both = spawn(std::ref(body));
-    co_await sleep_until(Time(6ms) - 1ns);
-    const auto canceller = [&]() -> Task<void> {
-      co_await sleep_until(Time(6ms));
-      both.cancel();
-    };
-    co_await canceller();
+    // Both in the same instant: the cancel comes from further out, so it goes on. The body is less
+    // urgent, so that it hears of its timeout only after the cancel has come.
+    auto both = spawn.with_priority(20)(std::ref(body));
+    co_await sleep_until(Time(6ms));
+    EXPECT_EQ(both.state(), State::ready);
+    both.cancel();
     const auto second = co_await both.outcome();
     EXPECT_TRUE(second.cancelled());
   };

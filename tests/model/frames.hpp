@@ -198,10 +198,11 @@ class TimedFrame final : public RunFrame {
 };
 
 // The end of every block over a scope: waits for its tasks whatever happens, and throws what the
-// scope has to throw.
+// scope has to throw. Where a result has been decided, a cancel that comes meanwhile does not count.
 class CloseFrame final : public RunFrame {
  public:
-  CloseFrame(Run& run, Scope& scope) : RunFrame(run), scope_(scope) {}
+  CloseFrame(Run& run, Scope& scope, bool decided = false)
+      : RunFrame(run), scope_(scope), phase_(decided ? 1 : 0) {}
 
   Next resume(Signal& signal) override {
     switch (phase_++) {
@@ -237,7 +238,7 @@ class CloseFrame final : public RunFrame {
   }
 
   Scope& scope_;
-  int phase_ = 0;
+  int phase_;
 };
 
 inline Scope& open_scope(Run& run, Policy policy) {
@@ -301,7 +302,7 @@ class ContestFrame final : public RunFrame {
         } else {
           machine().cancel_all(*scope_, machine().make_reason("race decided"));
         }
-        return push(std::make_unique<CloseFrame>(run_, *scope_));
+        return push(std::make_unique<CloseFrame>(run_, *scope_, winner_.has_value()));
       case 2:
         if (signal.thrown) return Next::pop;
         if (winner_) return push(join(run_, *contenders_[*winner_]));

@@ -322,13 +322,15 @@ class Machine {
   void run_turn() {
     turn_left_ = setup_.turn;
     while (turn_left_ > 0 && !ready_empty()) {
+      Task& task = pop_ready();
+      // Of one that was cancelled before it began only the place was left; it takes no time.
+      if (task.end != End::pending) continue;
       --turn_left_;
-      run_slice(pop_ready());
+      run_slice(task);
     }
     running = nullptr;
   }
   void run_slice(Task& task) {
-    if (task.end != End::pending) return;  // cancelled before it began; only its place was left
     running = &task;
     budget_ = setup_.quantum;
     if (task.life == Life::fresh) note(task, "starts");

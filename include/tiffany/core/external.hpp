@@ -106,7 +106,7 @@ class TypedLine final : public ExternalLine, public std::enable_shared_from_this
    private:
     void apply(Scheduler& scheduler, ExternalState<T>& state) noexcept override {
       if (!state.published() && this->line_->claim()) {
-        break_promise(state);
+        state.abandon();
         state.delivered(scheduler);
       }
       state.dropped();
@@ -248,6 +248,8 @@ class Gateway {
   bool complete(const Uuid& uuid, T value) const {
     return find<T>(uuid)->complete(std::move(value));
   }
+  // One that carries no value.
+  bool complete(const Uuid& uuid) const { return find<void>(uuid)->complete(Unit()); }
   template <class T>
   bool fail(const Uuid& uuid, std::exception_ptr error) const {
     return find<T>(uuid)->fail(std::move(error));

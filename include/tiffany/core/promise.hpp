@@ -34,6 +34,8 @@ class PromiseCore : public Waitable {
   std::exception_ptr error() const override { return error_; }
   std::string describe() const override { return "a promise"; }
   void fail(Scheduler& scheduler, std::exception_ptr error) noexcept;
+  // The writing side is gone.
+  void abandon() noexcept;
 
  protected:
   PromiseCore() noexcept : Waitable(1) {}
@@ -102,7 +104,6 @@ class Future {
 
 namespace detail {
 [[noreturn]] void throw_settled_twice();
-void break_promise(PromiseCore& core) noexcept;
 }  // namespace detail
 
 // The writing side. Move-only: one place decides.
@@ -151,7 +152,7 @@ class Promise {
     if (state_->settled()) detail::throw_settled_twice();
   }
   void abandon() noexcept {
-    if (state_ && !state_->settled()) detail::break_promise(*state_);
+    if (state_ && !state_->settled()) state_->abandon();
   }
 
   Ref<PromiseState<T>> state_;

@@ -27,7 +27,7 @@ class [[nodiscard("sleep does nothing until awaited: co_await sleep(...)")]] Sle
     scheduler.arm(*this, deadline());
     return Answer::parked;
   }
-  void withdraw(TaskRecord&) noexcept override { Scheduler::current()->disarm(*this); }
+  void withdraw(TaskRecord& task) noexcept override { Scheduler::owner(task)->disarm(*this); }
   void finish() noexcept {}
   std::string describe() const override;
 

@@ -142,14 +142,16 @@ class PollRecord final : public PollRecordBase {
       while (poll_once(scheduler)) {
       }
     } catch (const Cancelled& cancelled) {
-      machine().agent->on_cancel(cancelled.reason());
-      drop_code();
-      scheduler.finish(*this, State::cancelled);
+      // Its own, or one that strayed here from elsewhere and is an error like any other.
+      if (cancel_reason() == nullptr) {
+        fail(scheduler, std::current_exception());
+      } else {
+        machine().agent->on_cancel(cancelled.reason());
+        drop_code();
+        scheduler.finish(*this, State::cancelled);
+      }
     } catch (...) {
-      std::exception_ptr error = std::current_exception();
-      drop_code();
-      new (storage_) std::exception_ptr(std::move(error));
-      scheduler.finish(*this, State::failed);
+      fail(scheduler, std::current_exception());
     }
     return nullptr;
   }
@@ -166,6 +168,11 @@ class PollRecord final : public PollRecordBase {
   static_assert(TaskRecord::fits_inline<Machine>);
   Machine& machine() noexcept { return *this->template stored<Machine>(); }
 
+  void fail(Scheduler& scheduler, std::exception_ptr error) noexcept {
+    drop_code();
+    new (storage_) std::exception_ptr(std::move(error));
+    scheduler.finish(*this, State::failed);
+  }
   // True when it is to be polled again at once.
   bool poll_once(Scheduler& scheduler) {
     scheduler.resumed();

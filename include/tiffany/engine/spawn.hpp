@@ -130,23 +130,43 @@ template <class R, class... Ps>
 struct SignatureOf<R (*)(Ps...) noexcept> {
   using type = Params<Ps...>;
 };
-template <class R, class C, class... Ps>
-struct SignatureOf<R (C::*)(Ps...)> {
-  using type = Params<Ps...>;
+// What an argument is passed as to a pointer to member function, for the object.
+struct AnyObject {};
+template <class M>
+struct MemberParams {
+  using call = UnknownParams;
+  using pointer = UnknownParams;
 };
-template <class R, class C, class... Ps>
-struct SignatureOf<R (C::*)(Ps...) const> {
-  using type = Params<Ps...>;
+#define TIFFANY_MEMBER_PARAMS(qualifiers)                       \
+  template <class R, class C, class... Ps>                      \
+  struct MemberParams<R (C::*)(Ps...) qualifiers> {             \
+    using call = Params<Ps...>;                                 \
+    using pointer = Params<AnyObject, Ps...>;                   \
+  };
+TIFFANY_MEMBER_PARAMS()
+TIFFANY_MEMBER_PARAMS(const)
+TIFFANY_MEMBER_PARAMS(noexcept)
+TIFFANY_MEMBER_PARAMS(const noexcept)
+TIFFANY_MEMBER_PARAMS(&)
+TIFFANY_MEMBER_PARAMS(const&)
+TIFFANY_MEMBER_PARAMS(&&)
+#undef TIFFANY_MEMBER_PARAMS
+template <class F>
+  requires std::is_member_function_pointer_v<F>
+struct SignatureOf<F> {
+  using type = typename MemberParams<F>::pointer;
 };
 template <class F>
   requires requires { &F::operator(); }
-struct SignatureOf<F> : SignatureOf<decltype(&F::operator())> {};
+struct SignatureOf<F> {
+  using type = typename MemberParams<decltype(&F::operator())>::call;
+};
 
+// A reference wrapper binds as what it refers to.
 template <class P, class A>
 constexpr bool binds_directly() {
-  using Target = std::remove_reference_t<P>;
-  return std::is_convertible_v<A*, Target*> ||
-         (std::is_convertible_v<A, P> && std::is_same_v<std::unwrap_reference_t<A>&, Target&>);
+  using From = std::remove_reference_t<std::unwrap_reference_t<A>>;
+  return std::is_convertible_v<From*, std::remove_reference_t<P>*>;
 }
 
 // As what an argument is stored. As what it is, unless the parameter is a reference that would have

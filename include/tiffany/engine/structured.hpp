@@ -28,8 +28,9 @@ namespace tiffany {
 namespace detail {
 
 // The second half of every block over a scope: waits for its tasks whatever happens meanwhile, and
-// throws what the scope has to throw.
-Task<void> close_scope(Scope& scope);
+// throws what the scope has to throw. When the block has a result that must not be lost any more
+// (`decided`), a cancel that comes while it waits does not count.
+Task<void> close_scope(Scope& scope, bool decided = false);
 
 template <class Body, class R>
 Task<R> scope_block(Body body, ScopePolicy policy) {
@@ -205,7 +206,7 @@ Task<Won<T>> contest(std::vector<Task<T>> operations, Decide by) {
   } catch (...) {
     scope.block_threw(std::current_exception());
   }
-  co_await close_scope(scope);
+  co_await close_scope(scope, winner.has_value());
   if (!winner) {
     std::vector<std::exception_ptr> errors;
     for (const Handle<T>& handle : handles) errors.push_back(outcome_of(handle, false).error());
