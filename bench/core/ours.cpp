@@ -122,9 +122,8 @@ Task<std::uint64_t> spawn_all_then_join(std::size_t count) {
 }
 
 double fanout(std::size_t count) {
-  const double ns = cpu_ns_of([&] {
-    check(run_main(spawn_all_then_join(count)) == count, "joined all");
-  });
+  const double ns =
+      cpu_ns_of([&] { check(run_main(spawn_all_then_join(count)) == count, "joined all"); });
   return ns / static_cast<double>(count);
 }
 
@@ -323,9 +322,8 @@ int main(int argc, char** argv) {
   suite.run("arm_cancel_1m", "ns", light, [&] { return arm_cancel_many(million); });
   suite.run("arm_cancel_hot", "ns", light, [&] { return arm_cancel_hot(10 * million); });
   suite.run("skynet", "ms", light, [&] { return skynet(million, virtual_time()); });
-  suite.run("skynet_depth_first", "ms", light, [&] {
-    return skynet(million, virtual_time().order(tiffany::depth_first_order()));
-  });
+  suite.run("skynet_depth_first", "ms", light,
+            [&] { return skynet(million, virtual_time().order(tiffany::depth_first_order())); });
   suite.run("rss_task_1m", "B", light, [&] { return run_main(rss_per_task(million)); });
   suite.run("gather_1k", "ns", light,
             [&] { return run_main(gather_timed(suite.scale(2000, 500), 1000)); });

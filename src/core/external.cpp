@@ -11,7 +11,8 @@ bool ExternalLine::claim() noexcept {
 namespace detail {
 
 void throw_unknown_promise(const Uuid& uuid, const char* why) {
-  throw Error(Errc::unknown_promise, "No external promise with the UUID " + uuid.text() + " " + why +
+  throw Error(Errc::unknown_promise, "No external promise with the UUID " + uuid.text() + " " +
+                                         why +
                                          ". It was completed, its scheduler has ended, or the UUID "
                                          "belongs to another one.");
 }

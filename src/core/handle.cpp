@@ -10,9 +10,10 @@ void throw_empty_handle() {
 }
 
 void throw_value_taken(const TaskRecord& task) {
-  throw Error(Errc::value_taken, "The result of " + task.describe() +
-                                     " can only be moved, and an earlier await has taken it. Let one "
-                                     "waiter take it and share it from there.");
+  throw Error(Errc::value_taken,
+              "The result of " + task.describe() +
+                  " can only be moved, and an earlier await has taken it. Let one "
+                  "waiter take it and share it from there.");
 }
 
 }  // namespace detail

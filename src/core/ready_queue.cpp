@@ -172,8 +172,10 @@ class RecordedOrder final : public ReadyPolicy {
     // Those who want to go on all the same, such as the end of the scheduler, can: by priority.
     const std::size_t pick = std::exchange(at_, picks_.size());
     throw Error(Errc::diverged, "The recorded order wants task " + wanted.text() + " at pick " +
-                                    std::to_string(pick) + ", but it is not ready; the first that is "
-                                    "ready is task " + tasks_.best().front()->id().text() +
+                                    std::to_string(pick) +
+                                    ", but it is not ready; the first that is "
+                                    "ready is task " +
+                                    tasks_.best().front()->id().text() +
                                     ". The program or its inputs differ from the recorded run.");
   }
   std::size_t size() const noexcept override { return tasks_.size(); }

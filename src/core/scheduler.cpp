@@ -89,9 +89,10 @@ Scheduler::~Scheduler() {
 }
 
 void Scheduler::throw_no_task(std::string_view what) {
-  throw Error(Errc::no_task, std::string(what) +
-                                 " needs a running task, and none is running on this thread. Call it "
-                                 "from a coroutine that a scheduler runs.");
+  throw Error(Errc::no_task,
+              std::string(what) +
+                  " needs a running task, and none is running on this thread. Call it "
+                  "from a coroutine that a scheduler runs.");
 }
 
 Scheduler* Scheduler::owner(const TaskRecord& task) noexcept {
@@ -223,9 +224,8 @@ void Scheduler::slice_goes_on(TaskRecord& task, void* frame) {
       frame = next;
     } else if (next == Trampoline::yielded()) {
       count_yield(task);
-      const bool goes_on = task.has(TaskRecord::kCancelPending)
-                               ? delivers_now(task)
-                               : stays_on(task, State::suspended);
+      const bool goes_on = task.has(TaskRecord::kCancelPending) ? delivers_now(task)
+                                                                : stays_on(task, State::suspended);
       if (!goes_on) break;
     } else {
       break;
@@ -406,7 +406,8 @@ const CancelReasonPtr* Scheduler::effective_reason(const TaskRecord& task) noexc
     if (region->reason_ != nullptr) return &region->reason_;
     if (CancelRegion::hides(region->kind_)) return nullptr;
   }
-  return task.extras_ != nullptr && task.extras_->cancel != nullptr ? &task.extras_->cancel : nullptr;
+  return task.extras_ != nullptr && task.extras_->cancel != nullptr ? &task.extras_->cancel
+                                                                    : nullptr;
 }
 
 void Scheduler::refresh_cancel(TaskRecord& task) noexcept {
@@ -450,8 +451,7 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
 
 CancelReasonPtr Scheduler::why_cancelled() const {
   if (const CancelReasonPtr* reason = effective_reason(*running_)) return *reason;
-  return reason(CancelCause::shutdown, "its scheduler is being destroyed",
-                running_->spawn_site_);
+  return reason(CancelCause::shutdown, "its scheduler is being destroyed", running_->spawn_site_);
 }
 
 void Scheduler::throw_cancelled() {
@@ -462,7 +462,8 @@ void Scheduler::throw_cancelled() {
 // A task of one of the scopes that this task has opened; null when they have none.
 TaskRecord* Scheduler::task_in_scopes_of(const TaskRecord& task) noexcept {
   for (CancelRegion* region = task.region_; region != nullptr; region = region->outer_) {
-    if (region->scope_ != nullptr && region->scope_->first_ != nullptr) return region->scope_->first_;
+    if (region->scope_ != nullptr && region->scope_->first_ != nullptr)
+      return region->scope_->first_;
   }
   return nullptr;
 }

@@ -90,8 +90,8 @@ void Scope::set_timeout(Duration delay, std::source_location site) {
 
 void Scope::on_deadline(Scheduler& scheduler, Timer& timer) noexcept {
   auto& deadline = static_cast<DeadlineTimer&>(timer);
-  deadline.scope.cancel_all(scheduler.reason(CancelCause::deadline,
-                                             "the deadline of its scope passed", deadline.site));
+  deadline.scope.cancel_all(
+      scheduler.reason(CancelCause::deadline, "the deadline of its scope passed", deadline.site));
 }
 
 void Scope::block_threw(std::exception_ptr error) {
@@ -113,7 +113,8 @@ void Scope::join_cancelled() {
   // Its own cancel ends the wait too, but not a block that had run to its end.
   if (!region_->outer_cancelled()) return;
   cut_short_ = true;
-  cancel_all(scheduler_.reason(CancelCause::scope_ended, "the task that owns its scope is cancelled",
+  cancel_all(scheduler_.reason(CancelCause::scope_ended,
+                               "the task that owns its scope is cancelled",
                                region_->task().spawn_site()));
 }
 

@@ -38,7 +38,8 @@ void CoroutineRecord::ended(Scheduler& scheduler) noexcept {
       error = std::current_exception();  // the value could not be moved
     }
   }
-  if (error != nullptr) [[unlikely]] state = keep_error(std::move(error));
+  if (error != nullptr) [[unlikely]]
+    state = keep_error(std::move(error));
   scheduler.finish(*this, state);
 }
 

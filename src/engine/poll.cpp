@@ -9,7 +9,9 @@ void PollWait::clear() noexcept {
   deadline_.reset();
 }
 
-void PollWait::add(Waitable& target) { entries_.push_back(Entry{Waiter(), Ref<Waitable>(&target)}); }
+void PollWait::add(Waitable& target) {
+  entries_.push_back(Entry{Waiter(), Ref<Waitable>(&target)});
+}
 
 void PollWait::add(Time deadline) noexcept {
   if (!deadline_ || deadline < *deadline_) deadline_ = deadline;

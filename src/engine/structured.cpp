@@ -3,9 +3,10 @@
 namespace tiffany {
 
 AllFailed::AllFailed(std::vector<std::exception_ptr> errors)
-    : Error(Errc::all_failed, "None of the " + std::to_string(errors.size()) +
-                                  " operations given to any() succeeded; errors() holds what each of "
-                                  "them failed with."),
+    : Error(Errc::all_failed,
+            "None of the " + std::to_string(errors.size()) +
+                " operations given to any() succeeded; errors() holds what each of "
+                "them failed with."),
       errors_(std::move(errors)) {}
 
 namespace detail {
@@ -50,8 +51,8 @@ bool TimedRegion::expired() noexcept {
 
 void TimedRegion::on_time(Scheduler& scheduler, Timer& timer) noexcept {
   auto& region = static_cast<TimedRegion&>(timer);
-  region.region_.cancel(scheduler.reason(CancelCause::timeout, "within() ran out of time",
-                                         region.site_));
+  region.region_.cancel(
+      scheduler.reason(CancelCause::timeout, "within() ran out of time", region.site_));
 }
 
 }  // namespace detail

@@ -161,32 +161,6 @@ TEST(Deep, T2_AnEndingSchedulerUnwindsAHundredThousandFrames) {
   EXPECT_EQ(went_on, 0u);
 }
 
-Task<void> stubborn_at_the_bottom(std::uint64_t n, std::uint64_t& gone) {
-  const Counted counted(gone);
-  if (n > 0) co_await stubborn_at_the_bottom(n - 1, gone);
-  while (gone == 0) {
-    try {
-      co_await sleep(1h);
-    } catch (const Cancelled&) {
-    }
-  }
-}
-
-// A task that swallows every cancel has its frames dropped by force: the deepest first, and not by
-// destructors that call each other a million times.
-TEST(Deep, T4_AMillionFramesAreDroppedByForceOnAConstantStackToo) {
-  const auto body = [] {
-    std::uint64_t gone = 0;
-    {
-      Scheduler scheduler(Options().virtual_time());
-      scheduler.spawn(stubborn_at_the_bottom, kMillion, std::ref(gone));
-      scheduler.step_until_idle();
-    }
-    EXPECT_EQ(gone, kMillion + 1);
-  };
-  EXPECT_SURVIVES(body);
-}
-
 TEST(Deep, T4_AChainOfAHundredThousandTasksThatEachWaitForTheOneBefore) {
   constexpr std::uint64_t kTasks = 100'000;
   std::uint64_t result = 0;

@@ -18,14 +18,14 @@ struct Weight {
   unsigned weight;
 };
 inline constexpr Weight kWeights[] = {
-    {Op::spawn, 26},        {Op::await, 8},         {Op::take, 2},         {Op::outcome, 5},
-    {Op::gather, 6},        {Op::all_settled, 5},   {Op::race, 5},         {Op::race_started, 5},
-    {Op::any_started, 5},   {Op::within, 7},        {Op::within_target, 4}, {Op::shield, 6},
-    {Op::shield_target, 2}, {Op::scope, 9},         {Op::scope_timeout, 4}, {Op::scope_cancel, 2},
-    {Op::attempt, 12},      {Op::call, 2},          {Op::cancel, 9},       {Op::cancel_join, 3},
-    {Op::cancel_self, 1},   {Op::drop, 1},          {Op::make_promise, 7}, {Op::complete, 6},
-    {Op::fail, 3},          {Op::drop_promise, 1},  {Op::sleep, 20},       {Op::yield, 12},
-    {Op::checkpoint, 4},    {Op::raise, 4},         {Op::give, 2},
+    {Op::spawn, 26},        {Op::await, 8},        {Op::take, 2},          {Op::outcome, 5},
+    {Op::gather, 6},        {Op::all_settled, 5},  {Op::race, 5},          {Op::race_started, 5},
+    {Op::any_started, 5},   {Op::within, 7},       {Op::within_target, 4}, {Op::shield, 6},
+    {Op::shield_target, 2}, {Op::scope, 9},        {Op::scope_timeout, 4}, {Op::scope_cancel, 2},
+    {Op::attempt, 12},      {Op::call, 2},         {Op::cancel, 9},        {Op::cancel_join, 3},
+    {Op::cancel_self, 1},   {Op::drop, 1},         {Op::make_promise, 7},  {Op::complete, 6},
+    {Op::fail, 3},          {Op::drop_promise, 1}, {Op::sleep, 20},        {Op::yield, 12},
+    {Op::checkpoint, 4},    {Op::raise, 4},        {Op::give, 2},
 };
 
 class Generator {

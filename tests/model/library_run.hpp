@@ -31,9 +31,8 @@ class World {
         handles(program.tasks),
         futures(program.promises),
         promises(program.promises),
-        scheduler(std::move(options).log_to([this](const tiffany::LogLine& line) {
-          reported.push_back(label(line.task));
-        })) {}
+        scheduler(std::move(options).log_to(
+            [this](const tiffany::LogLine& line) { reported.push_back(label(line.task)); })) {}
 
   void note(std::size_t task, const std::string& text) {
     const auto now = scheduler.now().time_since_epoch().count();
@@ -83,7 +82,7 @@ class World {
  public:
   Lines lines;
   bool teardown = false;  // only the destructor of the scheduler can end the tasks that are left
-  Lines reported;  // the tasks whose failure nobody looked at
+  Lines reported;         // the tasks whose failure nobody looked at
   std::vector<tiffany::Handle<int>> handles;
   std::vector<tiffany::Future<int>> futures;
   std::vector<std::optional<tiffany::Promise<int>>> promises;
@@ -152,8 +151,7 @@ inline std::string text_of(const tiffany::Timed<int>& timed) {
   return timed.timed_out() ? "timed out" : "value " + std::to_string(timed.value());
 }
 
-inline std::string text_of(const World& world,
-                           const std::vector<tiffany::Outcome<int>>& outcomes) {
+inline std::string text_of(const World& world, const std::vector<tiffany::Outcome<int>>& outcomes) {
   std::string out = "outcomes";
   for (const auto& outcome : outcomes) out += " " + world.text_of(outcome);
   return out;
@@ -272,14 +270,14 @@ inline tiffany::Task<std::string> run_nested(World& world, const Statement& s, P
   const Block& block = s.blocks[0];
   int value = 0;
   if (s.op == Op::within) {
-    const tiffany::Timed<int> timed = co_await tiffany::within(
-        tiffany::Duration(s.delay), run_block(world, block, place));
+    const tiffany::Timed<int> timed =
+        co_await tiffany::within(tiffany::Duration(s.delay), run_block(world, block, place));
     co_return text_of(timed);
   }
   if (s.op == Op::scope) {
     const ScopeBody body(world, block, place);
-    value = co_await tiffany::scope(body, s.flag ? tiffany::ScopePolicy::collect
-                                                 : tiffany::ScopePolicy::fail_fast);
+    value = co_await tiffany::scope(
+        body, s.flag ? tiffany::ScopePolicy::collect : tiffany::ScopePolicy::fail_fast);
   } else if (s.op == Op::shield) {
     value = co_await tiffany::shield(run_block(world, block, place));
   } else {

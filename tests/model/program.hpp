@@ -33,16 +33,16 @@ enum class Op : std::uint8_t {
   cancel,         // task `index`
   cancel_join,    // task `index`
   cancel_self,
-  drop,           // the handle of task `index`
-  make_promise,   // promise `index`
-  complete,       // promise `index` with `number`
-  fail,           // promise `index` with the error `number`
-  drop_promise,   // promise `index`
-  sleep,          // `delay`
+  drop,          // the handle of task `index`
+  make_promise,  // promise `index`
+  complete,      // promise `index` with `number`
+  fail,          // promise `index` with the error `number`
+  drop_promise,  // promise `index`
+  sleep,         // `delay`
   yield,
   checkpoint,
-  raise,          // throw the error `number`
-  give,           // leave the block with the value `number`
+  raise,  // throw the error `number`
+  give,   // leave the block with the value `number`
 };
 
 // What can be waited for: the task or the promise with this number.

@@ -134,9 +134,8 @@ class BlockFrame final : public RunFrame {
         return thrown_signal(false, error_name(s.number));
       case Op::spawn: {
         Scope& scope = s.flag ? machine().root : machine().scope_of(task());
-        run_.handles[s.index] =
-            &machine().add_task(s.index, s.number, scope,
-                                run_block(run_, s.blocks[0], s.flag ? nullptr : lexical_));
+        run_.handles[s.index] = &machine().add_task(
+            s.index, s.number, scope, run_block(run_, s.blocks[0], s.flag ? nullptr : lexical_));
         return done;
       }
       case Op::cancel:

@@ -65,7 +65,8 @@ class Arena {
       freed->next = c.free;
       c.free = freed;
       --c.live;
-      if (arena->retired_) [[unlikely]] arena->delete_when_empty();
+      if (arena->retired_) [[unlikely]]
+        arena->delete_when_empty();
       return;
     }
 #endif

@@ -11,22 +11,22 @@
 namespace tiffany {
 
 // name, number, meaning. Numbers are never reused.
-#define TIFFANY_ERRORS(X)                                                                  \
-  X(deadlock, 101, "tasks are left and nothing can ever wake them")                        \
-  X(task_cancelled, 102, "the task that was awaited had been cancelled")                   \
-  X(scope_cancelled, 103, "a scope was cancelled before its block had run to its end")     \
-  X(timed_out, 104, "the value of an operation that timed out was asked for")              \
-  X(all_failed, 105, "any() had no success to return")                                     \
-  X(broken_promise, 106, "a promise was dropped before it was completed")                  \
-  X(already_settled, 107, "a promise was completed or failed a second time")               \
-  X(empty_race, 108, "race() or any() was given nothing to wait for")                      \
-  X(bad_argument, 109, "an argument is outside its range")                                 \
-  X(no_task, 110, "a call that needs a running task was made outside of one")              \
-  X(stale_handle, 111, "a handle or id does not name a task any more")                     \
-  X(value_taken, 112, "a result that can only be moved was taken by an earlier await")     \
-  X(nested_run, 113, "a scheduler was driven from inside a task or from a second place")   \
-  X(unknown_promise, 114, "no pending external promise has this UUID or type")             \
-  X(diverged, 115, "a recorded order does not fit the program that it drives")             \
+#define TIFFANY_ERRORS(X)                                                                    \
+  X(deadlock, 101, "tasks are left and nothing can ever wake them")                          \
+  X(task_cancelled, 102, "the task that was awaited had been cancelled")                     \
+  X(scope_cancelled, 103, "a scope was cancelled before its block had run to its end")       \
+  X(timed_out, 104, "the value of an operation that timed out was asked for")                \
+  X(all_failed, 105, "any() had no success to return")                                       \
+  X(broken_promise, 106, "a promise was dropped before it was completed")                    \
+  X(already_settled, 107, "a promise was completed or failed a second time")                 \
+  X(empty_race, 108, "race() or any() was given nothing to wait for")                        \
+  X(bad_argument, 109, "an argument is outside its range")                                   \
+  X(no_task, 110, "a call that needs a running task was made outside of one")                \
+  X(stale_handle, 111, "a handle or id does not name a task any more")                       \
+  X(value_taken, 112, "a result that can only be moved was taken by an earlier await")       \
+  X(nested_run, 113, "a scheduler was driven from inside a task or from a second place")     \
+  X(unknown_promise, 114, "no pending external promise has this UUID or type")               \
+  X(diverged, 115, "a recorded order does not fit the program that it drives")               \
   X(no_wake_source, 116, "a poll-style task returned pending and registered no way to wake") \
   X(self_join, 117, "a task waited for itself")
 

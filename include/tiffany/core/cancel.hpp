@@ -21,13 +21,13 @@ class Scope;
 class TaskRecord;
 
 enum class CancelCause : std::uint8_t {
-  requested,      // somebody called cancel()
-  sibling_failed, // another task of a fail-fast scope failed
-  scope_ended,    // the block of its scope threw or was cancelled
-  deadline,       // the deadline of a scope passed
-  timeout,        // within() ran out of time
-  race_decided,   // another contender of race() or any() was decided
-  shutdown,       // the scheduler is being shut down
+  requested,       // somebody called cancel()
+  sibling_failed,  // another task of a fail-fast scope failed
+  scope_ended,     // the block of its scope threw or was cancelled
+  deadline,        // the deadline of a scope passed
+  timeout,         // within() ran out of time
+  race_decided,    // another contender of race() or any() was decided
+  shutdown,        // the scheduler is being shut down
 };
 
 const char* name_of(CancelCause cause) noexcept;

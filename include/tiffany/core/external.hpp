@@ -54,9 +54,7 @@ class TypedLine final : public ExternalLine, public std::enable_shared_from_this
  public:
   explicit TypedLine(std::shared_ptr<Inbox> inbox) noexcept : ExternalLine(std::move(inbox)) {}
 
-  bool complete(ValueOf<T> value) {
-    return claim() && send<Completion>(std::move(value));
-  }
+  bool complete(ValueOf<T> value) { return claim() && send<Completion>(std::move(value)); }
   bool fail(std::exception_ptr error) { return claim() && send<Failure>(std::move(error)); }
   // The last ExternalPromise object is gone.
   void dropped() { send<Dropped>(); }
@@ -115,8 +113,7 @@ class TypedLine final : public ExternalLine, public std::enable_shared_from_this
 
   template <class M, class... Args>
   bool send(Args&&... args) {
-    return inbox_->post(
-        std::make_unique<M>(this->shared_from_this(), std::forward<Args>(args)...));
+    return inbox_->post(std::make_unique<M>(this->shared_from_this(), std::forward<Args>(args)...));
   }
 
   ExternalState<T>* state_ = nullptr;  // the scheduler's thread only

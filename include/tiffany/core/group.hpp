@@ -43,8 +43,8 @@ using HandleOf = std::remove_cvref_t<decltype(*std::begin(std::declval<R&>()))>;
 }
 
 template <class R>
-concept WaitableRange = requires(R& range) { std::end(range); } &&
-                        WaitableHandle<detail::HandleOf<R>>;
+concept WaitableRange =
+    requires(R& range) { std::end(range); } && WaitableHandle<detail::HandleOf<R>>;
 
 enum class GroupMode : std::uint8_t {
   gather,   // until all have completed, or one has not
@@ -284,8 +284,8 @@ class [[nodiscard("race waits only when awaited: co_await race(...)")]] RaceFixe
     using Value = typename RacedOf<Hs...>::Value;
     std::optional<Value> won;
     ((Is == this->decided()
-          ? static_cast<void>(won.emplace(std::in_place_index<Is>,
-                                          std::get<Is>(this->handles_).value(false)))
+          ? static_cast<void>(
+                won.emplace(std::in_place_index<Is>, std::get<Is>(this->handles_).value(false)))
           : static_cast<void>(0)),
      ...);
     return RacedOf<Hs...>(std::move(*won));

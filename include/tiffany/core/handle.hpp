@@ -93,7 +93,8 @@ class Handle {
     if constexpr (std::is_void_v<T>) {
       return Unit();
     } else {
-      if (task.has(TaskRecord::kValueTaken)) [[unlikely]] detail::throw_value_taken(task);
+      if (task.has(TaskRecord::kValueTaken)) [[unlikely]]
+        detail::throw_value_taken(task);
       T& stored = *task.template stored<T>();
       if constexpr (std::is_copy_constructible_v<T>) {
         return take && task.refs_ == 1 ? T(std::move(stored)) : T(stored);
@@ -106,7 +107,8 @@ class Handle {
 
  private:
   TaskRecord& record() const {
-    if (!record_) [[unlikely]] detail::throw_empty_handle();
+    if (!record_) [[unlikely]]
+      detail::throw_empty_handle();
     return *record_;
   }
 
@@ -141,9 +143,7 @@ class Join final : public SystemCall {
     if constexpr (!std::is_void_v<T>) return handle_.value(kTake);
   }
   std::string describe() const override { return handle_.waitable().describe(); }
-  void visit_waits(WaitVisitor& visitor) const override {
-    visitor.on_waitable(handle_.waitable());
-  }
+  void visit_waits(WaitVisitor& visitor) const override { visitor.on_waitable(handle_.waitable()); }
 
  private:
   H handle_;
@@ -176,9 +176,7 @@ class JoinOutcome final : public SystemCall {
   }
   Outcome<typename H::value_type> finish() { return outcome_of(handle_, false); }
   std::string describe() const override { return handle_.waitable().describe(); }
-  void visit_waits(WaitVisitor& visitor) const override {
-    visitor.on_waitable(handle_.waitable());
-  }
+  void visit_waits(WaitVisitor& visitor) const override { visitor.on_waitable(handle_.waitable()); }
 
  private:
   H handle_;

@@ -96,7 +96,8 @@ class Future {
 
  private:
   PromiseState<T>& get() const {
-    if (!state_) [[unlikely]] detail::throw_empty_handle();
+    if (!state_) [[unlikely]]
+      detail::throw_empty_handle();
     return *state_;
   }
   Ref<PromiseState<T>> state_;

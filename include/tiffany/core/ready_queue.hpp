@@ -111,7 +111,8 @@ class ReadyQueue {
   ReadyPolicy* policy() const noexcept { return policy_.get(); }
 
   bool empty() noexcept {
-    if (policy_ != nullptr) [[unlikely]] return policy_->size() == 0;
+    if (policy_ != nullptr) [[unlikely]]
+      return policy_->size() == 0;
     return best_->empty() && !find_best();
   }
   std::size_t size() const noexcept;
@@ -119,7 +120,8 @@ class ReadyQueue {
   // Room for one more task of this priority; throws std::bad_alloc. With it, push never allocates.
   void reserve(std::uint8_t priority) {
     Ring& ring = rings_[priority];
-    if (ring.tasks == ring.mask + 1 || ring.slots == nullptr) [[unlikely]] grow(ring);
+    if (ring.tasks == ring.mask + 1 || ring.slots == nullptr) [[unlikely]]
+      grow(ring);
     ++ring.tasks;
   }
   // For a task that has ended while it is in the queue.
@@ -135,7 +137,8 @@ class ReadyQueue {
   bool is_best(const Ring& ring) const noexcept { return best_ == &ring; }
   // The most urgent ring that has tasks, or null. Only without a policy.
   Ring* best() noexcept {
-    if (best_->empty() && !find_best()) [[unlikely]] return nullptr;
+    if (best_->empty() && !find_best()) [[unlikely]]
+      return nullptr;
     return best_;
   }
 
@@ -143,10 +146,12 @@ class ReadyQueue {
   static constexpr std::size_t kAhead = 8;
 
   void push(TaskRecord& task, void* frame) noexcept {
-    if (policy_ != nullptr) [[unlikely]] return policy_->push(task);
+    if (policy_ != nullptr) [[unlikely]]
+      return policy_->push(task);
     Ring& ring = rings_[task.priority_];
     ring.push(task, frame);
-    if (&ring < best_) [[unlikely]] best_ = &ring;
+    if (&ring < best_) [[unlikely]]
+      best_ = &ring;
   }
   static void grow(Ring& ring);
   // Moves on to the most urgent ring that has tasks. False when none has.

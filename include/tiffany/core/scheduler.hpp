@@ -57,8 +57,8 @@ class Scheduler {
   TaskRecord* running_ = nullptr;
   std::int64_t budget_ = 0;
   std::uint64_t trace_ = 0;
-  std::uint64_t slice_ = 0;     // slices begun so far
-  std::uint64_t turn_end_ = 0;  // the slice after which the turn is over
+  std::uint64_t slice_ = 0;      // slices begun so far
+  std::uint64_t turn_end_ = 0;   // the slice after which the turn is over
   std::uint64_t budget_of_ = 0;  // the slice that the budget is for
   bool deliver_cancel_ = false;  // the running task must throw where its code goes on
   std::uint32_t quantum_;
@@ -145,7 +145,8 @@ class Scheduler {
   static Scheduler* current() noexcept { return current_; }
   // As above, or an error (Errc::no_task) that names the call.
   static Scheduler& require(std::string_view what) {
-    if (current_ != nullptr && current_->running_ != nullptr) [[likely]] return *current_;
+    if (current_ != nullptr && current_->running_ != nullptr) [[likely]]
+      return *current_;
     throw_no_task(what);
   }
   // The scheduler that a task belongs to; null when it is gone.
@@ -203,12 +204,14 @@ class Scheduler {
   bool enter_yield() noexcept {
     TaskRecord& task = *running_;
     count_yield(task);
-    if (task.has(TaskRecord::kCancelPending)) [[unlikely]] return delivers_now(task);
+    if (task.has(TaskRecord::kCancelPending)) [[unlikely]]
+      return delivers_now(task);
     return stays_on(task, State::suspended);
   }
   // To be called first when a task's code goes on after a system call; throws Cancelled if it must.
   void resumed() {
-    if (deliver_cancel_) [[unlikely]] throw_cancelled();
+    if (deliver_cancel_) [[unlikely]]
+      throw_cancelled();
   }
 
   // Makes a record of an engine's type, in the given scope, and queues it. The caller owns one
@@ -239,7 +242,8 @@ class Scheduler {
     Reservation(Scheduler& scheduler, std::uint8_t priority) noexcept
         : scheduler_(&scheduler), priority_(priority) {}
     ~Reservation() {
-      if (scheduler_ == nullptr) [[likely]] return;
+      if (scheduler_ == nullptr) [[likely]]
+        return;
       if (slot_.memory != nullptr) scheduler_->tasks_.give_back(slot_.memory, slot_.id);
       scheduler_->ready_.unreserve(priority_);
     }

@@ -116,8 +116,7 @@ TaskId id();
 void set_name(std::string_view name);
 std::string_view name();
 // Asks the running task itself to stop; its next suspension throws.
-void cancel(std::string_view why = {},
-            std::source_location site = std::source_location::current());
+void cancel(std::string_view why = {}, std::source_location site = std::source_location::current());
 }  // namespace this_task
 
 }  // namespace tiffany

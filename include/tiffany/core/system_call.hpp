@@ -37,8 +37,7 @@ enum class Answer : std::uint8_t {
 
 // The name of a kind of call, with its hash for the trace computed at compile time.
 struct CallName {
-  constexpr explicit CallName(std::string_view text) noexcept
-      : name(text), hash(hash_name(text)) {}
+  constexpr explicit CallName(std::string_view text) noexcept : name(text), hash(hash_name(text)) {}
   std::string_view name;
   std::uint64_t hash;
 };
@@ -79,11 +78,11 @@ class SystemCall {
 };
 
 template <class C>
-concept Call = std::derived_from<C, SystemCall> &&
-               requires(C& call, Scheduler& scheduler, TaskRecord& task) {
-                 { C::call_name } -> std::convertible_to<const CallName&>;
-                 { call.start(scheduler, task) } -> std::same_as<Answer>;
-                 call.finish();
-               };
+concept Call =
+    std::derived_from<C, SystemCall> && requires(C& call, Scheduler& scheduler, TaskRecord& task) {
+      { C::call_name } -> std::convertible_to<const CallName&>;
+      { call.start(scheduler, task) } -> std::same_as<Answer>;
+      call.finish();
+    };
 
 }  // namespace tiffany

@@ -75,8 +75,8 @@ class TaskRecord : public Waitable {
   // Sixteen bytes for the callable with its arguments while the task lives, then for its result.
   // What does not fit lives in the arena, and its address here.
   template <class T>
-  static constexpr bool fits_inline = sizeof(T) <= 16 && alignof(T) <= 8 &&
-                                      std::is_nothrow_move_constructible_v<T>;
+  static constexpr bool fits_inline =
+      sizeof(T) <= 16 && alignof(T) <= 8 && std::is_nothrow_move_constructible_v<T>;
 
   template <class T>
   T* stored() noexcept {
@@ -98,7 +98,8 @@ class TaskRecord : public Waitable {
   }
   template <class T, class... Args>
   static T* make_apart(Arena& arena, Args&&... args) {
-    static_assert(alignof(T) <= 16, "results and arguments of tasks are aligned to 16 bytes at most");
+    static_assert(alignof(T) <= 16,
+                  "results and arguments of tasks are aligned to 16 bytes at most");
     void* memory = arena.allocate(sizeof(T));
     try {
       return new (memory) T(std::forward<Args>(args)...);

@@ -32,7 +32,8 @@ class TaskTable {
   };
   // Memory for one record and the id of the task that will live there. Throws std::bad_alloc.
   Slot take() {
-    if (free_ == nullptr) [[unlikely]] grow();
+    if (free_ == nullptr) [[unlikely]]
+      grow();
     std::byte* memory = free_;
     const Free free = read(memory);
     free_ = free.next;
@@ -46,7 +47,8 @@ class TaskTable {
     // A slot whose generations are used up is retired rather than let an id come back.
     const bool retired = id.generation() == kLastGeneration;
     write(memory, Free{retired ? nullptr : free_, TaskId(id.slot(), id.generation() + 1)});
-    if (!retired) [[likely]] free_ = memory;
+    if (!retired) [[likely]]
+      free_ = memory;
   }
   static void give_back_orphan(TaskRecord& record) noexcept { Arena::unpin(&record); }
 

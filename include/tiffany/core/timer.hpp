@@ -29,8 +29,7 @@ class Timer : private TimerLink {
  public:
   using Fire = void (*)(Scheduler&, Timer&) noexcept;
 
-  explicit Timer(Fire fire, Time deadline = Time()) noexcept
-      : deadline_(deadline), fire_(fire) {}
+  explicit Timer(Fire fire, Time deadline = Time()) noexcept : deadline_(deadline), fire_(fire) {}
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 

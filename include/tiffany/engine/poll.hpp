@@ -201,8 +201,8 @@ template <class A>
 auto spawn_agent(Scope& scope, std::unique_ptr<A> agent,
                  std::source_location site = std::source_location::current()) {
   using T = typename A::value_type;
-  auto& record = scope.scheduler().make_task<PollRecord<T>>(scope, kDefaultPriority, site,
-                                                            std::move(agent));
+  auto& record =
+      scope.scheduler().make_task<PollRecord<T>>(scope, kDefaultPriority, site, std::move(agent));
   return Handle<T>::adopt(record);
 }
 template <class A>

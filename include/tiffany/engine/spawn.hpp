@@ -137,11 +137,11 @@ struct MemberParams {
   using call = UnknownParams;
   using pointer = UnknownParams;
 };
-#define TIFFANY_MEMBER_PARAMS(qualifiers)                       \
-  template <class R, class C, class... Ps>                      \
-  struct MemberParams<R (C::*)(Ps...) qualifiers> {             \
-    using call = Params<Ps...>;                                 \
-    using pointer = Params<AnyObject, Ps...>;                   \
+#define TIFFANY_MEMBER_PARAMS(qualifiers)           \
+  template <class R, class C, class... Ps>          \
+  struct MemberParams<R (C::*)(Ps...) qualifiers> { \
+    using call = Params<Ps...>;                     \
+    using pointer = Params<AnyObject, Ps...>;       \
   };
 TIFFANY_MEMBER_PARAMS()
 TIFFANY_MEMBER_PARAMS(const)
@@ -173,7 +173,8 @@ constexpr bool binds_directly() {
 // to be bound to a converted temporary, which would be gone when the task runs: then as what the
 // parameter refers to.
 template <class P, class A>
-using Kept = std::conditional_t<std::is_reference_v<P> && !binds_directly<P, A>(), std::decay_t<P>, A>;
+using Kept =
+    std::conditional_t<std::is_reference_v<P> && !binds_directly<P, A>(), std::decay_t<P>, A>;
 
 // A callable with its arguments. A class with a constructor, not a lambda: see the compiler notes.
 template <class F, class... Args>
@@ -184,7 +185,9 @@ class BoundCall {
       : f_(std::forward<G>(f)), args_(std::forward<As>(args)...) {}
   auto operator()() {
     return std::apply(
-        [this](Args&... args) -> decltype(auto) { return std::invoke(std::move(f_), std::move(args)...); },
+        [this](Args&... args) -> decltype(auto) {
+          return std::invoke(std::move(f_), std::move(args)...);
+        },
         args_);
   }
 
@@ -231,8 +234,7 @@ auto Spawner::start(const Site& site, F&& f, Args&&... args) const {
     using Closure =
         typename detail::ClosureOf<Signature, std::decay_t<F>, std::decay_t<Args>...>::type;
     using Record = SpawnedCoroutine<T, Closure>;
-    Scheduler& scheduler =
-        scope_ != nullptr ? scope_->scheduler() : Scheduler::require("spawn()");
+    Scheduler& scheduler = scope_ != nullptr ? scope_->scheduler() : Scheduler::require("spawn()");
     Scope& scope = scope_ != nullptr ? *scope_ : scheduler.scope_of(scheduler.running());
     Record& record = scheduler.make_task<Record>(
         scope, priority_, site,

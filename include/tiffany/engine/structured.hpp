@@ -183,7 +183,8 @@ template <class T>
 std::vector<Handle<T>> start_all(Scope& scope, std::vector<Task<T>>& operations) {
   std::vector<Handle<T>> handles;
   handles.reserve(operations.size());
-  for (Task<T>& operation : operations) handles.push_back(scope.spawn(carry<T>, std::move(operation)));
+  for (Task<T>& operation : operations)
+    handles.push_back(scope.spawn(carry<T>, std::move(operation)));
   return handles;
 }
 

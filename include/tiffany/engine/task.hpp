@@ -42,7 +42,8 @@ class Frame {
   Scheduler* scheduler = nullptr;
 
   static void* operator new(std::size_t size) {
-    if (Scheduler* running = Scheduler::current()) [[likely]] return running->arena().allocate(size);
+    if (Scheduler* running = Scheduler::current()) [[likely]]
+      return running->arena().allocate(size);
     return allocate_outside(size);
   }
   static void operator delete(void* frame, std::size_t size) noexcept {
@@ -124,7 +125,8 @@ class AwaitTask {
   }
   T await_resume() {
     std::exception_ptr& flying = callee_.promise().scheduler->trampoline.flying;
-    if (flying != nullptr) [[unlikely]] std::rethrow_exception(std::exchange(flying, nullptr));
+    if (flying != nullptr) [[unlikely]]
+      std::rethrow_exception(std::exchange(flying, nullptr));
     if constexpr (!std::is_void_v<T>) return callee_.promise().take();
   }
 
