@@ -1,8 +1,10 @@
 // `spawn(f, args...)`: the one way a task comes into being.
 //
 // The callable and the arguments are stored with the task, so nothing dangles: what `f` takes by
-// reference refers to the stored copy, which lives as long as the task's code. The caller goes on;
-// the new task is queued. The handle may be dropped: the task belongs to its scope.
+// reference refers to the stored copy, which lives as long as the task's code. An argument that has to
+// be converted for that is converted when it is stored; only where `f` has several call operators,
+// and its parameters cannot be known, must the types of the arguments fit as they are. The caller goes
+// on; the new task is queued. The handle may be dropped: the task belongs to its scope.
 //
 // Borrowed views (std::string_view, std::span, ...) are refused, because the task may outlive what
 // they look at: pass the owner (std::string, std::vector), or say `borrowed(view)`.

@@ -150,6 +150,8 @@ TIFFANY_MEMBER_PARAMS(const noexcept)
 TIFFANY_MEMBER_PARAMS(&)
 TIFFANY_MEMBER_PARAMS(const&)
 TIFFANY_MEMBER_PARAMS(&&)
+TIFFANY_MEMBER_PARAMS(& noexcept)
+TIFFANY_MEMBER_PARAMS(const& noexcept)
 #undef TIFFANY_MEMBER_PARAMS
 template <class F>
   requires std::is_member_function_pointer_v<F>
@@ -161,6 +163,9 @@ template <class F>
 struct SignatureOf<F> {
   using type = typename MemberParams<decltype(&F::operator())>::call;
 };
+
+template <class F>
+struct SignatureOf<std::reference_wrapper<F>> : SignatureOf<std::remove_cv_t<F>> {};
 
 // A reference wrapper binds as what it refers to.
 template <class P, class A>
