@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <deque>
 #include <vector>
 
@@ -62,9 +63,13 @@ TEST_F(ReadyQueueTest, T6_RandomPrioritiesComeOutStablySorted) {
     model.push_back(&task(static_cast<int>(random.below(256))));
     policy->push(*model.back());
   }
-  std::stable_sort(model.begin(), model.end(), [](const TaskRecord* a, const TaskRecord* b) {
-    return a->priority() < b->priority();
-  });
+  // Stable by hand: libstdc++'s own uses what newer compilers call deprecated.
+  std::map<std::uint8_t, std::vector<TaskRecord*>> by_priority;
+  for (TaskRecord* task : model) by_priority[task->priority()].push_back(task);
+  model.clear();
+  for (const auto& entry : by_priority) {
+    model.insert(model.end(), entry.second.begin(), entry.second.end());
+  }
   for (TaskRecord* expected : model) ASSERT_EQ(&policy->pop(), expected);
 }
 

@@ -349,7 +349,9 @@ TEST(Scheduler, T2_TwoSchedulersOnOneThreadTakeTurnsWithoutNoticing) {
   Trace trace;
   a.spawn(note_twice, std::ref(trace), "a");
   b.spawn(note_twice, std::ref(trace), "b");
-  while (a.step() | b.step()) {
+  for (bool ran = true; ran;) {
+    ran = a.step();
+    ran = b.step() || ran;
   }
   EXPECT_EQ(trace, Trace({"a1", "b1", "a2", "b2"}));
   EXPECT_EQ(Scheduler::current(), nullptr);
