@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <deque>
+#include <map>
 #include <vector>
 
 #include "support/harness.hpp"
