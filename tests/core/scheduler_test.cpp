@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -367,6 +368,32 @@ TEST(Scheduler, CallsThatNeedATaskSaySoOutsideOfOne) {
   const auto error = thrown_by([&] { spawn(nothing); });
   EXPECT_EQ(code_of(error), Errc::no_task);
   EXPECT_NE(what_of(error).find("spawn()"), std::string::npos) << what_of(error);
+}
+
+// Clang puts the frame of a callee into the frame of its caller where it can, and there it is aligned
+// to 8 bytes only. Whatever the scheduler remembers of a suspended frame must bear that.
+template <std::size_t kSize>
+Task<std::size_t> suspends_with(std::array<char, kSize> local) {
+  co_await yield();
+  co_await sleep(1ms);
+  co_await yield();
+  co_return local.size();
+}
+
+TEST(Scheduler, T4_ATaskGoesOnInTheCalleeItWasSuspendedInWhereverThatFrameLies) {
+  const auto program = []() -> Task<void> {
+    const auto neighbour = []() -> Task<void> {
+      for (int i = 0; i < 50; ++i) co_await yield();
+    };
+    spawn(neighbour);
+    std::size_t sum = co_await suspends_with(std::array<char, 1>());
+    sum += co_await suspends_with(std::array<char, 8>());
+    sum += co_await suspends_with(std::array<char, 24>());
+    sum += co_await suspends_with(std::array<char, 41>());
+    EXPECT_EQ(sum, 74u);
+    EXPECT_EQ(now(), Time(4ms));
+  };
+  run_program(program);
 }
 
 // ---- Looking at it ----

@@ -87,9 +87,10 @@ class ReadyQueue {
     }
 
    private:
-    // Both are aligned to this, so 32 bits reach 32 GiB in either direction, at half the memory of an
+    // Both are aligned to this (Clang puts the frame of a callee into that of its caller where it can,
+    // aligned to no more), so 32 bits reach 16 GiB in either direction, at half the memory of an
     // address. What is further away is asked of the record.
-    static constexpr std::ptrdiff_t kGranule = 16;
+    static constexpr std::ptrdiff_t kGranule = 8;
     static std::int32_t distance_of(const void* task, const void* frame) noexcept {
       if (frame == nullptr) return 0;
       const std::ptrdiff_t distance =
