@@ -13,22 +13,25 @@ namespace tiffany {
 
 ReadyQueue::~ReadyQueue() {
   for (Ring& ring : rings_) {
-    delete[] ring.slots;
-    delete[] ring.frames;
+    delete[] ring.places;
+    delete[] ring.yields;
   }
 }
 
+void ReadyQueue::push_by_policy(TaskRecord& task) noexcept { policy_->push(task); }
+
 void ReadyQueue::grow(Ring& ring) {
-  const std::size_t capacity = std::max<std::size_t>(64, 2 * (ring.mask + 1));
-  auto slots = std::make_unique<TaskRecord*[]>(capacity);
-  auto frames = std::make_unique<std::int32_t[]>(capacity);
-  // The positions stay what they are, only their place in the larger ring changes.
-  for (std::size_t at = ring.head; at != ring.tail; ++at) {
-    slots[at & (capacity - 1)] = ring.slots[at & ring.mask];
-    frames[at & (capacity - 1)] = ring.frames[at & ring.mask];
+  const std::size_t capacity = ring.places == nullptr ? 64 : 2 * (ring.mask + 1);
+  auto places = std::make_unique<Place[]>(capacity);
+  auto yields = std::make_unique<std::uint32_t[]>(capacity);
+  // The positions stay what they are, only their place in the larger ring changes. The task that was
+  // taken last may be running.
+  for (std::size_t at = ring.head - 1; ring.places != nullptr && at != ring.tail; ++at) {
+    places[at & (capacity - 1)] = ring.places[at & ring.mask];
+    yields[at & (capacity - 1)] = ring.yields[at & ring.mask];
   }
-  delete[] std::exchange(ring.slots, slots.release());
-  delete[] std::exchange(ring.frames, frames.release());
+  delete[] std::exchange(ring.places, places.release());
+  delete[] std::exchange(ring.yields, yields.release());
   ring.mask = capacity - 1;
 }
 

@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kDrainLimit = 1024;
 // How many slices the tasks get to unwind when their scheduler is destroyed, per task.
 constexpr std::size_t kTeardownSlices = 64;
+// How many tasks ahead the frames are fetched, where there are many.
+constexpr std::size_t kAhead = 8;
 
 std::uint64_t pick_seed(const std::optional<std::uint64_t>& asked, bool virtual_time) {
   if (asked) return *asked;
@@ -72,6 +74,7 @@ Scheduler::Scheduler(Options options)
       random_(pick_seed(options.seed_, reactor_->virtual_time()), "scheduler"),
       log_(options.log_ ? std::move(options.log_) : log_to_stderr) {
   now_ = reactor_->now();
+  ready_.set_origin(tasks_.origin());
 }
 
 Scheduler::~Scheduler() {
@@ -108,132 +111,215 @@ bool Scheduler::look_outside() {
   return !ready_.empty();
 }
 
-std::size_t Scheduler::run_turn(std::size_t slices) {
+std::size_t Scheduler::run_turn(std::size_t limit) {
   struct NobodyRuns {
     Scheduler& scheduler;
     ~NobodyRuns() { scheduler.running_ = nullptr; }
   };
   const NobodyRuns at_the_end{*this};  // also when a policy throws
-  const std::uint64_t start = slice_;
-  turn_end_ = start + slices;
+  const std::uint64_t start = slices();
+  turn_end_ = start + limit;
   if (ready_.policy() == nullptr) [[likely]] {
     run_rings();
   } else {
     run_policy(*ready_.policy());
   }
-  return static_cast<std::size_t>(slice_ - start);
+  return static_cast<std::size_t>(slices() - start);
+}
+
+inline void Scheduler::resume(void* frame) {
+  std::coroutine_handle<>::from_address(frame).resume();
+}
+
+// False when the task has ended, and only its place in the queue was left.
+inline bool Scheduler::begin_slice(TaskRecord& task) noexcept {
+  if (alarm_for_running_) [[unlikely]] {
+    alarm_for_running_ = false;
+    --alarms_;
+  }
+  running_ = &task;
+  if (task.flags_ & (TaskRecord::kDeliverCancel | TaskRecord::kCancelPending)) [[unlikely]]
+    return begin_cancelled_slice(task);
+  task.state_ = State::running;
+  return true;
+}
+
+// A slice of a task that did something else than to yield when it ran last, or was cancelled.
+inline void Scheduler::run_with_care(TaskRecord& task, ReadyQueue::Ring& ring) {
+  if (!begin_slice(task)) return;
+  void* frame = task.cursor_;
+  if (frame == nullptr) {
+    frame = task.begin(*this);
+    if (frame == nullptr) return;
+  }
+  resume(frame);
+  void* const next = Trampoline::next;
+  if (next == nullptr) {
+    task.cursor_ = frame;
+  } else if (next == Trampoline::ended()) {
+    task.cursor_ = frame;
+    task.ended(*this);
+  } else if (next == Trampoline::yielded() && alarms_ == 0 && !ring.empty()) {
+    count_yield(task);
+    task.state_ = State::suspended;
+    task.cursor_ = frame;
+    if (ReadyQueue::Place::reaches(ready_.origin(), frame)) [[likely]] {
+      ring.push(ReadyQueue::Place(task, frame, ready_.origin()), 0);
+    } else {
+      ring.push(ReadyQueue::Place(task), ReadyQueue::kRecord);
+    }
+  } else {
+    slice_goes_on(task, frame);
+  }
+}
+
+// Runs the tasks of one priority until the turn ends, none is left, or a more urgent one becomes
+// ready. The hot loop: its common case, a coroutine that yields again, takes a few dozen
+// instructions and touches the frame and the ring. The task is taken from the ring, resumed, and put
+// behind the others. Where the ring begins is kept in a register and written through, so that one
+// round does not wait for the memory of the one before.
+template <bool kPrefetch>
+void Scheduler::run_batch(ReadyQueue::Ring& ring) {
+  std::size_t head = ring.head;
+  for (;;) {
+    if constexpr (kPrefetch) {
+      // Here and not in a function, which GCC would take for one without effect. First the record,
+      // which knows the frame; then the frame.
+      const std::size_t ahead = (head + kAhead) & ring.mask;
+      const std::size_t far_ahead = (head + 2 * kAhead) & ring.mask;
+      if (ring.yields[far_ahead] == ReadyQueue::kRecord) {
+        __builtin_prefetch(&ring.places[far_ahead].task(), 1);
+      }
+      const void* frame = ring.yields[ahead] == ReadyQueue::kRecord
+                              ? ring.places[ahead].task().cursor_
+                              : ring.places[ahead].frame(ready_.origin());
+      __builtin_prefetch(frame, 1);
+      __builtin_prefetch(static_cast<const char*>(frame) + 64, 1);
+    }
+    const ReadyQueue::Place place = ring.places[head & ring.mask];
+    const std::uint32_t yields = ring.yields[head & ring.mask];
+    ring.head = ++head;
+    if (yields < ReadyQueue::kLook && alarms_ == 0) [[likely]] {
+      running_ = &tasks_.in_slot(place.slot());
+      resume(place.frame(ready_.origin()));
+      if (Trampoline::next == Trampoline::yielded() && alarms_ == 0 && head != ring.tail)
+          [[likely]] {
+        trace_ = mix(trace_, place.slot());
+        ring.push(place, yields + 1);
+        if (head == last_head_ || !ready_.is_best(ring)) return;
+        continue;
+      }
+      running_->steps_ += ring.take_running_yields();
+      slice_goes_on(*running_, running_->cursor_);
+    } else if (yields == ReadyQueue::kRecord) {
+      run_with_care(place.task(), ring);
+    } else {
+      TaskRecord& task = tasks_.in_slot(place.slot());
+      task.steps_ += ring.take_running_yields();
+      run_with_care(task, ring);
+    }
+    if (head == last_head_ || head == ring.tail || !ready_.is_best(ring)) return;
+    if (kPrefetch && ring.size() < ReadyQueue::kMany) return;
+  }
 }
 
 void Scheduler::run_rings() {
-  while (slice_ < turn_end_) {
+  while (slices() < turn_end_) {
     ReadyQueue::Ring* const ring = ready_.best();
     if (ring == nullptr) return;
-    const std::size_t size = ring->size();
-    const std::size_t count = std::min<std::size_t>(size, turn_end_ - slice_);
-    if (size < ReadyQueue::kMany) {
-      run_batch<false>(*ring, count);
+    count_slices_by(*ring);
+    if (ring->size() < ReadyQueue::kMany) {
+      run_batch<false>(*ring);
     } else {
-      run_batch<true>(*ring, count);
+      run_batch<true>(*ring);
     }
   }
 }
 
-// So many tasks of one priority, all of which are in the ring now, unless a more urgent one becomes
-// ready. The hot loop: its common case, a coroutine that yields, takes a few dozen instructions. The
-// task is taken from the ring, resumed, and put behind the others. Where the ring begins is kept in a
-// register and written through, so that one round does not wait for the memory of the one before.
-template <bool kPrefetch>
-void Scheduler::run_batch(ReadyQueue::Ring& ring, std::size_t count) {
-  std::size_t head = ring.head;
-  const std::size_t end = head + count;
-  do {
-    TaskRecord& task = ring.at(head);
-    void* frame = ring.frame_at(head);
-    if constexpr (kPrefetch) ring.prefetch_from(head);
-    ring.head = ++head;
-    ++slice_;
-    if (task.has(TaskRecord::kDeliverCancel)) [[unlikely]] {
-      run_slice(task);
-      continue;
-    }
-    running_ = &task;
-    task.state_ = State::running;
-    if (frame == nullptr) {
-      frame = task.cursor_ != nullptr ? task.cursor_ : task.begin(*this);
-      if (frame == nullptr) continue;
-    }
-    resume(frame);
-    void* const next = trampoline.next;
-    if (next == Trampoline::yielded() && !task.has(TaskRecord::kCancelPending) &&
-        (head != end || !ring.empty())) [[likely]] {
-      count_yield(task);
-      task.state_ = State::suspended;
-      task.cursor_ = frame;
-      ring.push(task, frame);
-    } else if (next == nullptr) {
-      task.cursor_ = frame;
-    } else if (next == Trampoline::ended()) {
-      task.cursor_ = frame;
-      task.ended(*this);
-    } else {
-      slice_goes_on(task, frame);
-    }
-  } while (head != end && ready_.is_best(ring));
+inline void Scheduler::count_slices_by(ReadyQueue::Ring& ring) noexcept {
+  slice_base_ = slices() - ring.head;
+  ring_ = &ring;
+  last_head_ = static_cast<std::size_t>(turn_end_ - slice_base_);
 }
 
 void Scheduler::run_policy(ReadyPolicy& policy) {
-  while (slice_ < turn_end_ && policy.size() > 0) {
+  count_slices_by(policy_ring_);
+  while (slices() < turn_end_ && policy.size() > 0) {
     TaskRecord& task = policy.pop();
-    ++slice_;
+    ++policy_ring_.head;
     run_slice(task);
   }
 }
 
 void Scheduler::run_slice(TaskRecord& task) {
-  if (task.has(TaskRecord::kDeliverCancel)) {
-    if (task.settled()) {
-      // It was cancelled while it waited for its first turn; only its place in the queue is left.
-      --slice_;
-      --dead_in_queue_;
-      ready_.unreserve(task.priority_);
-      task.release();
-      return;
-    }
-    task.clear(TaskRecord::kDeliverCancel);
-    deliver_cancel_ = true;
-  }
-  running_ = &task;
-  task.state_ = State::running;
+  if (!begin_slice(task)) return;
   void* frame = task.cursor_ != nullptr ? task.cursor_ : task.begin(*this);
   if (frame == nullptr) return;
   resume(frame);
   slice_goes_on(task, frame);
 }
 
-inline void Scheduler::resume(void* frame) {
-  trampoline.next = nullptr;
-  std::coroutine_handle<>::from_address(frame).resume();
+bool Scheduler::begin_cancelled_slice(TaskRecord& task) noexcept {
+  if (task.has(TaskRecord::kDeliverCancel)) {
+    if (task.settled()) {
+      // It was cancelled while it waited for its first turn.
+      --slice_base_;
+      ++last_head_;
+      --dead_in_queue_;
+      --alarms_;
+      ready_.unreserve(task.priority_);
+      running_ = nullptr;
+      task.release();
+      return false;
+    }
+    task.clear(TaskRecord::kDeliverCancel);
+    if (task.state_ == State::suspended) --alarms_;
+    deliver_cancel_ = true;
+  }
+  task.state_ = State::running;
+  if (task.has(TaskRecord::kCancelPending)) raise_alarm_for_running();
+  return true;
+}
+
+void Scheduler::count_steps() noexcept {
+  if (running_ != nullptr && ring_ != &policy_ring_) {
+    running_->steps_ += ring_->take_running_yields();
+    raise_alarm_for_running();  // run_batch has the number from before
+  }
+  ready_.count_yields(
+      [this](std::uint32_t slot, std::uint32_t yields) { tasks_.in_slot(slot).steps_ += yields; });
 }
 
 // A frame never resumes another one: it returns here and says which is next. So calls nest to any
 // depth on a constant native stack, whatever the compiler makes of tail calls.
 void Scheduler::slice_goes_on(TaskRecord& task, void* frame) {
+  // A call and its return, or a call in a loop, go back and forth between two frames. Where the next
+  // one is the one before, its address is taken from a register, under a branch that is foreseen:
+  // the processor need not wait for it to come through memory.
+  void* before = frame;
   for (;;) {
-    void* const next = trampoline.next;
-    if (next > Trampoline::yielded()) [[likely]] {
+    void* const next = Trampoline::next;
+    if (next == before) [[likely]] {
+      asm("" : "+r"(before));  // or the compiler takes `next` all the same
+      std::swap(frame, before);
+    } else if (next > Trampoline::yielded()) {
+      before = frame;
       frame = next;
     } else if (next == Trampoline::yielded()) {
       count_yield(task);
       const bool goes_on = task.has(TaskRecord::kCancelPending) ? delivers_now(task)
                                                                 : stays_on(task, State::suspended);
-      if (!goes_on) break;
+      if (!goes_on) {
+        task.cursor_ = frame;
+        return;
+      }
     } else {
-      break;
+      task.cursor_ = frame;
+      if (next == Trampoline::ended()) task.ended(*this);
+      return;
     }
     resume(frame);
   }
-  task.cursor_ = frame;
-  if (trampoline.next == Trampoline::ended()) task.ended(*this);
 }
 
 Scheduler::Idle Scheduler::idle(Time limit) {
@@ -357,12 +443,11 @@ void Scheduler::wake(TaskRecord& task) noexcept {
   ready_.push(task);
 }
 
-Scope& Scheduler::scope_of(TaskRecord* task) noexcept {
-  if (task == nullptr) return root_;
-  for (CancelRegion* region = task->region_; region != nullptr; region = region->outer()) {
+Scope& Scheduler::innermost_scope_of(const TaskRecord& task) noexcept {
+  for (CancelRegion* region = task.region_; region != nullptr; region = region->outer()) {
     if (region->kind() == CancelRegion::Kind::scope) return *region->scope();
   }
-  return *task->scope_;
+  return *task.scope_;
 }
 
 void Scheduler::add_external(ExternalEntry& entry) noexcept {
@@ -424,12 +509,17 @@ void Scheduler::refresh_cancel(TaskRecord& task) noexcept {
 }
 
 void Scheduler::interrupt(TaskRecord& task) noexcept {
+  if (&task == running_) {  // the next suspension throws
+    raise_alarm_for_running();
+    return;
+  }
   switch (task.state_) {
     case State::pending:
       // Never starts. Its place in the queue stays and holds a reference until it comes up.
       task.add_ref();
       task.set(TaskRecord::kDeliverCancel);
       ++dead_in_queue_;
+      ++alarms_;
       ready_.keep_place(task.priority_);
       task.drop_code();
       finish(task, State::cancelled);
@@ -443,9 +533,10 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
       break;
     case State::suspended:
       task.set(TaskRecord::kDeliverCancel);  // it yielded, and there is nothing it could lose
+      ++alarms_;
       break;
     default:
-      break;  // running, or a result has arrived, which comes first: the next suspension throws
+      break;  // a result has arrived, which comes first: the next suspension throws
   }
 }
 
@@ -484,6 +575,8 @@ void Scheduler::drop_by_force(TaskRecord& first) noexcept {
       task.waiting_on_->withdraw(task);
     } else {
       // It is in the queue, and its place there keeps the reference.
+      const bool counted = task.has(TaskRecord::kDeliverCancel) && task.state_ == State::suspended;
+      if (!counted) ++alarms_;
       task.set(TaskRecord::kDeliverCancel);
       ++dead_in_queue_;
       ready_.keep_place(task.priority_);

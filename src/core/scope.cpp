@@ -46,21 +46,26 @@ void Scope::child_ended(TaskRecord& task) noexcept {
   (task.next_sibling_ != nullptr ? task.next_sibling_->prev_sibling_ : last_) = task.prev_sibling_;
   --live_;
   task.scope_ = &scheduler_.root_;  // outlives this scope, as the record may
-  if (task.state() == State::failed) {
-    if (policy_ == ScopePolicy::fail_fast && error_ == nullptr) {
-      error_ = task.error();
-      task.mark_observed();
-      cancel_all(scheduler_.reason(CancelCause::sibling_failed, task.describe() + " failed",
-                                   task.spawn_site()));
-    } else if (policy_ != ScopePolicy::collect) {
-      // In the root scope, or a second failure in a scope that is failing already.
-      task.set(TaskRecord::kReportFailure);
-    }
+  if (task.state_ == State::failed) [[unlikely]]
+    child_failed(task);
+  if (live_ == 0 && joiner_ != nullptr) all_ended();
+}
+
+void Scope::child_failed(TaskRecord& task) noexcept {
+  if (policy_ == ScopePolicy::fail_fast && error_ == nullptr) {
+    error_ = task.error();
+    task.mark_observed();
+    cancel_all(scheduler_.reason(CancelCause::sibling_failed, task.describe() + " failed",
+                                 task.spawn_site()));
+  } else if (policy_ != ScopePolicy::collect) {
+    // In the root scope, or a second failure in a scope that is failing already.
+    task.set(TaskRecord::kReportFailure);
   }
-  if (live_ == 0 && joiner_ != nullptr) {
-    scheduler_.disarm(deadline_);  // everything has ended: it comes too late
-    scheduler_.wake(*std::exchange(joiner_, nullptr));
-  }
+}
+
+void Scope::all_ended() noexcept {
+  scheduler_.disarm(deadline_);  // it comes too late
+  scheduler_.wake(*std::exchange(joiner_, nullptr));
 }
 
 void Scope::cancel_all(CancelReasonPtr reason) {

@@ -14,6 +14,16 @@ TaskRecord::Extras& TaskRecord::extras() {
 
 void TaskRecord::ended(Scheduler&) noexcept {}
 
+State TaskRecord::suspended_or_running() const noexcept {
+  const Scheduler* driven = Scheduler::current();
+  return driven != nullptr && driven->running() == this ? State::running : State::suspended;
+}
+
+std::uint64_t TaskRecord::steps() const noexcept {
+  if (Scheduler* scheduler = Scheduler::owner(*this)) scheduler->count_steps();
+  return steps_;
+}
+
 std::string_view TaskRecord::name() const noexcept {
   return extras_ != nullptr ? std::string_view(extras_->name) : std::string_view();
 }
@@ -41,6 +51,17 @@ std::exception_ptr TaskRecord::error() const {
 }
 
 void TaskRecord::dispose() noexcept {
+  constexpr std::uint8_t kRest = kReportFailure | kHoldsValue | kOrphan;
+  if ((flags_ & kRest) != 0 || extras_ != nullptr || state_ == State::failed) [[unlikely]]
+    return dispose_of_rest();
+  give_slot_back();
+}
+
+inline void TaskRecord::give_slot_back() noexcept {
+  scope_->scheduler().tasks_.give_back(reinterpret_cast<std::byte*>(this), id_);
+}
+
+void TaskRecord::dispose_of_rest() noexcept {
   const bool orphan = has(kOrphan);
   if (has(kReportFailure) && !observed_) {
     if (orphan) {
@@ -49,13 +70,13 @@ void TaskRecord::dispose() noexcept {
       scope_->scheduler().report_failure(*this);
     }
   }
-  if (state_ == State::completed) drop_value();
+  if (has(kHoldsValue)) drop_value();
   if (state_ == State::failed) unstore<std::exception_ptr>();
   delete extras_;
   if (orphan) {
     TaskTable::give_back_orphan(*this);
   } else {
-    scope_->scheduler().tasks_.give_back(reinterpret_cast<std::byte*>(this), id_);
+    give_slot_back();
   }
 }
 

@@ -24,23 +24,19 @@ void* CoroutineRecord::begin(Scheduler& scheduler) {
     scheduler.finish(*this, keep_error(std::current_exception()));
     return nullptr;
   }
-  Frame::at(cursor_).scheduler = &scheduler;
   return cursor_;
 }
 
 void CoroutineRecord::ended(Scheduler& scheduler) noexcept {
-  std::exception_ptr error = std::exchange(scheduler.trampoline.flying, nullptr);
-  State state = State::completed;
-  if (error == nullptr) [[likely]] {
+  if (scheduler.flying == nullptr) [[likely]] {
     try {
       keep_value(scheduler);
+      return scheduler.finish(*this, State::completed);
     } catch (...) {
-      error = std::current_exception();  // the value could not be moved
+      scheduler.flying = std::current_exception();  // the value could not be moved
     }
   }
-  if (error != nullptr) [[unlikely]]
-    state = keep_error(std::move(error));
-  scheduler.finish(*this, state);
+  scheduler.finish(*this, keep_error(std::exchange(scheduler.flying, nullptr)));
 }
 
 State CoroutineRecord::keep_error(std::exception_ptr error) noexcept {

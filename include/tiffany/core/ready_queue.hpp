@@ -1,14 +1,16 @@
 // Which of the ready tasks runs next.
 //
 // The default order is by priority (small number first) and first-in-first-out within one. It is a
-// ring of record addresses per priority rather than a linked list: the ring lets the processor
-// fetch the next tasks while this one runs, which is worth a factor of five with a million tasks.
+// ring per priority rather than a linked list: the ring lets the processor fetch the next tasks
+// while this one runs, which is worth a factor of five with a million tasks. For a task that only
+// yields, the ring holds all that a switch needs, and its record is not touched.
 // Other orders come in through ReadyPolicy; they cost a virtual call per task.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tiffany/core/task_record.hpp"
@@ -55,48 +57,66 @@ class RecordingOrder final : public ReadyPolicy {
 
 class ReadyQueue {
  public:
-  struct Ring {
-    TaskRecord** slots = nullptr;
-    std::int32_t* frames = nullptr;  // where each task goes on, as a distance from its record
-    std::size_t mask = 0;            // capacity - 1
-    std::size_t head = 0;
-    std::size_t tail = 0;
-    std::size_t tasks = 0;  // tasks of this priority that may be in the ring at one time
+  // A task in a ring: the address of its record; or, when the task only yields and its record need not
+  // be touched, the number of its slot and where its frame is. Eight bytes, because a million tasks
+  // have a place each, and one word, because the hot loop is bound by the number of its stores.
+  class Place {
+   public:
+    Place() noexcept = default;
+    explicit Place(TaskRecord& task) noexcept : word_(reinterpret_cast<std::uintptr_t>(&task)) {}
+    // For a task that only yields. `origin`: any address near the frames, the same for all places.
+    Place(const TaskRecord& task, const void* frame, const std::byte* origin) noexcept
+        : word_((static_cast<std::uint64_t>(distance(origin, frame)) << 32) |
+                (task.id_.slot() - 1)) {}
+    // False when the frame is too far away for such a place.
+    static bool reaches(const std::byte* origin, const void* frame) noexcept {
+      const std::int64_t exact = distance(origin, frame);
+      return static_cast<std::int32_t>(exact) == exact;
+    }
 
-    bool empty() const noexcept { return head == tail; }
-    std::size_t size() const noexcept { return tail - head; }
-    TaskRecord& at(std::size_t position) const noexcept { return *slots[position & mask]; }
-    // The frame of the task, or null when only the record knows.
-    void* frame_at(std::size_t position) const noexcept {
-      const std::ptrdiff_t distance = frames[position & mask];
-      if (distance == 0) return nullptr;
-      return reinterpret_cast<std::byte*>(&at(position)) + distance * kGranule;
-    }
-    // `frame`: the one at the task's cursor, or null.
-    void push(TaskRecord& task, void* frame) noexcept {
-      const std::size_t at = tail++ & mask;
-      slots[at] = &task;
-      frames[at] = distance_of(&task, frame);
-    }
-    // Of many tasks, the next ones are fetched ahead.
-    void prefetch_from(std::size_t position) const noexcept {
-      const char* frame = static_cast<const char*>(frame_at(position + kAhead));
-      __builtin_prefetch(&at(position + kAhead), 1);
-      __builtin_prefetch(frame, 1);
-      __builtin_prefetch(frame + 64, 1);
+    TaskRecord& task() const noexcept { return *reinterpret_cast<TaskRecord*>(word_); }
+    // Of the task's record, counted from 0.
+    std::uint32_t slot() const noexcept { return static_cast<std::uint32_t>(word_); }
+    void* frame(std::byte* origin) const noexcept {
+      return origin + ((static_cast<std::int64_t>(word_) >> 32) << kGranuleBits);
     }
 
    private:
-    // Both are aligned to this (Clang puts the frame of a callee into that of its caller where it can,
-    // aligned to no more), so 32 bits reach 16 GiB in either direction, at half the memory of an
-    // address. What is further away is asked of the record.
-    static constexpr std::ptrdiff_t kGranule = 8;
-    static std::int32_t distance_of(const void* task, const void* frame) noexcept {
-      if (frame == nullptr) return 0;
-      const std::ptrdiff_t distance =
-          (static_cast<const std::byte*>(frame) - static_cast<const std::byte*>(task)) / kGranule;
-      const auto kept = static_cast<std::int32_t>(distance);
-      return kept == distance ? kept : 0;
+    // Frames are aligned to 8 (Clang puts the frame of a callee into that of its caller where it can,
+    // aligned to no more), so 32 bits reach 16 GiB in either direction.
+    static constexpr int kGranuleBits = 3;
+    static std::int64_t distance(const std::byte* origin, const void* frame) noexcept {
+      return (static_cast<const std::byte*>(frame) - origin) >> kGranuleBits;
+    }
+
+    std::uint64_t word_ = 0;
+  };
+  // The yields of a task that only yields are counted beside its place. From kLook on the record must
+  // be looked at: because the place is the address of a record, and no yields are to be counted
+  // (kRecord), or because the count is about to overflow.
+  static constexpr std::uint32_t kLook = 0x8000'0000;
+  static constexpr std::uint32_t kRecord = 0xffff'ffff;
+  struct Ring {
+    Place* places = nullptr;
+    std::uint32_t* yields = nullptr;
+    std::size_t mask = 0;  // capacity - 1
+    std::size_t head = 0;
+    std::size_t tail = 0;
+    std::size_t tasks = 0;  // of this priority; less than the capacity, see running_yields()
+
+    bool empty() const noexcept { return head == tail; }
+    std::size_t size() const noexcept { return tail - head; }
+    // Those of the task that was taken last and is running: its place is not used again before it
+    // stops, because there is one place more than tasks.
+    std::uint32_t& running_yields() const noexcept { return yields[(head - 1) & mask]; }
+    std::uint32_t take_running_yields() const noexcept {
+      const std::uint32_t count = std::exchange(running_yields(), 0);
+      return count == kRecord ? 0 : count;
+    }
+    void push(Place place, std::uint32_t count) noexcept {
+      const std::size_t at = tail++ & mask;
+      places[at] = place;
+      yields[at] = count;
     }
   };
   // From this many tasks on they do not stay in the cache by themselves.
@@ -107,6 +127,21 @@ class ReadyQueue {
   ~ReadyQueue();
   ReadyQueue(const ReadyQueue&) = delete;
   ReadyQueue& operator=(const ReadyQueue&) = delete;
+
+  // To be called once, before the first push.
+  void set_origin(std::byte* origin) noexcept { origin_ = origin; }
+  std::byte* origin() const noexcept { return origin_; }
+
+  // Calls count(slot, yields) for the yields that the records do not know of yet.
+  template <class Count>
+  void count_yields(Count count) noexcept {
+    for (Ring& ring : rings_) {
+      for (std::size_t at = ring.head; at != ring.tail; ++at) {
+        std::uint32_t& yields = ring.yields[at & ring.mask];
+        if (yields != kRecord) count(ring.places[at & ring.mask].slot(), std::exchange(yields, 0));
+      }
+    }
+  }
 
   // The policy that decides instead of the rings, or null.
   ReadyPolicy* policy() const noexcept { return policy_.get(); }
@@ -121,7 +156,7 @@ class ReadyQueue {
   // Room for one more task of this priority; throws std::bad_alloc. With it, push never allocates.
   void reserve(std::uint8_t priority) {
     Ring& ring = rings_[priority];
-    if (ring.tasks == ring.mask + 1 || ring.slots == nullptr) [[unlikely]]
+    if (ring.tasks == ring.mask) [[unlikely]]
       grow(ring);
     ++ring.tasks;
   }
@@ -129,10 +164,14 @@ class ReadyQueue {
   void keep_place(std::uint8_t priority) noexcept { ++rings_[priority].tasks; }
   void unreserve(std::uint8_t priority) noexcept { --rings_[priority].tasks; }
 
-  // A task that does not run: its cursor is where it goes on.
-  void push(TaskRecord& task) noexcept { push(task, task.cursor_); }
-  // A task that runs, and will stop next: which frame it goes on with is not known yet.
-  void push_running(TaskRecord& task) noexcept { push(task, nullptr); }
+  void push(TaskRecord& task) noexcept {
+    if (policy_ != nullptr) [[unlikely]]
+      return push_by_policy(task);
+    Ring& ring = rings_[task.priority_];
+    ring.push(Place(task), kRecord);
+    if (&ring < best_) [[unlikely]]
+      best_ = &ring;
+  }
 
   // No more urgent ring has tasks than this one, which had some.
   bool is_best(const Ring& ring) const noexcept { return best_ == &ring; }
@@ -144,22 +183,14 @@ class ReadyQueue {
   }
 
  private:
-  static constexpr std::size_t kAhead = 8;
-
-  void push(TaskRecord& task, void* frame) noexcept {
-    if (policy_ != nullptr) [[unlikely]]
-      return policy_->push(task);
-    Ring& ring = rings_[task.priority_];
-    ring.push(task, frame);
-    if (&ring < best_) [[unlikely]]
-      best_ = &ring;
-  }
+  void push_by_policy(TaskRecord& task) noexcept;
   static void grow(Ring& ring);
   // Moves on to the most urgent ring that has tasks. False when none has.
   bool find_best() noexcept;
 
   // No more urgent ring has tasks; this one may be empty.
   Ring* best_ = &rings_[0];
+  std::byte* origin_ = nullptr;
   std::unique_ptr<ReadyPolicy> policy_;
   Ring rings_[256];
 };

@@ -52,34 +52,44 @@ class ExternalEntry {
 class Scheduler {
  private:
   static inline constinit thread_local Scheduler* current_ = nullptr;
+  // The running task must throw where its code goes on.
+  static inline constinit thread_local bool deliver_cancel_ = false;
 
   // What a switch between tasks touches comes first and lies together.
   TaskRecord* running_ = nullptr;
   std::int64_t budget_ = 0;
   std::uint64_t trace_ = 0;
-  std::uint64_t slice_ = 0;      // slices begun so far
+  // Slices begun so far: the head of the ring that is being emptied, plus a base. One number less for
+  // the hot loop to keep up to date.
+  ReadyQueue::Ring* ring_ = &policy_ring_;
+  std::uint64_t slice_base_ = 0;
+  std::size_t last_head_ = 0;    // where the head is when the turn ends
   std::uint64_t turn_end_ = 0;   // the slice after which the turn is over
   std::uint64_t budget_of_ = 0;  // the slice that the budget is for
-  bool deliver_cancel_ = false;  // the running task must throw where its code goes on
+  // Not zero while the records of tasks that only yield must be looked at all the same: how many wait
+  // in the queue with a cancel to be thrown, or ended where they are in it, and one when something
+  // has come to the running task.
+  std::uint32_t alarms_ = 0;
+  bool alarm_for_running_ = false;
   std::uint32_t quantum_;
   std::uint32_t turn_;
   Time now_;
 
  public:
-  // Where coroutine frames tell the run loop what comes next.
+  // Where coroutine frames tell the run loop of their thread what comes next, by its address: a store
+  // whose address had first to be loaded from the frame would hold up the loads that follow it.
   struct Trampoline {
     // The frame to resume next: a callee that begins, or a caller whose callee has ended. Null when
     // the task made a system call that suspends it. Or one of the two marks below.
-    void* next = nullptr;
-    // An exception on its way from a callee to its caller.
-    std::exception_ptr flying;
+    static inline constinit thread_local void* next = nullptr;
 
     // The outermost frame has ended.
     static void* ended() noexcept { return reinterpret_cast<void*>(std::uintptr_t{1}); }
     // The frame yielded. The one call that the loop handles itself, because it is the most frequent.
     static void* yielded() noexcept { return reinterpret_cast<void*>(std::uintptr_t{2}); }
   };
-  Trampoline trampoline;
+  // An exception on its way from a callee to its caller, or out of a task.
+  std::exception_ptr flying;
 
  private:
   std::vector<TaskId> picks_;
@@ -126,8 +136,10 @@ class Scheduler {
   // The tasks in the order they were picked, when Options::record_picks is on.
   const std::vector<TaskId>& picks() const noexcept { return picks_; }
   // How often a task was given the processor.
-  std::uint64_t slices() const noexcept { return slice_; }
+  std::uint64_t slices() const noexcept { return slice_base_ + ring_->head; }
   const Arena& arena() const noexcept { return *arena_; }
+  // Brings recorded_steps() of every task up to date.
+  void count_steps() noexcept;
   // Null when no task with this id is known any more.
   TaskRecord* find(TaskId id) const noexcept { return tasks_.find(id); }
   template <class Visit>
@@ -154,7 +166,9 @@ class Scheduler {
   TaskRecord* running() const noexcept { return running_; }
   Scope& root() noexcept { return root_; }
   // Where a plain spawn of this task goes.
-  Scope& scope_of(TaskRecord* task) noexcept;
+  Scope& scope_of(TaskRecord& task) noexcept {
+    return task.region_ == nullptr ? *task.scope_ : innermost_scope_of(task);
+  }
   Random& random() noexcept { return random_; }
   void log(std::string_view message);
 
@@ -209,9 +223,9 @@ class Scheduler {
     return stays_on(task, State::suspended);
   }
   // To be called first when a task's code goes on after a system call; throws Cancelled if it must.
-  void resumed() {
+  static void resumed() {
     if (deliver_cancel_) [[unlikely]]
-      throw_cancelled();
+      current_->throw_cancelled();
   }
 
   // Makes a record of an engine's type, in the given scope, and queues it. The caller owns one
@@ -261,15 +275,14 @@ class Scheduler {
   void admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t priority,
              const std::source_location& site) noexcept;
   void count_yield(TaskRecord& task) noexcept {
-    constexpr std::uint64_t kYield = hash_name("yield");
     ++task.steps_;
-    trace_ = mix(trace_, task.id_.value() ^ kYield);
+    trace_ = mix(trace_, task.id_.slot() - 1);
   }
   // Counts a call against the quantum. The budget is renewed here and not where a slice begins,
   // because most slices never ask.
   bool still_has_quantum() noexcept {
-    if (budget_of_ != slice_) {
-      budget_of_ = slice_;
+    if (budget_of_ != slices()) {
+      budget_of_ = slices();
       budget_ = quantum_;
     }
     return --budget_ > 0;
@@ -278,8 +291,8 @@ class Scheduler {
   // Cancelled in a loop must not keep the processor, so when this has happened often enough in one
   // slice, the others have their turn first.
   bool delivers_now(TaskRecord& task) noexcept {
-    if (throws_of_ != slice_) {
-      throws_of_ = slice_;
+    if (throws_of_ != slices()) {
+      throws_of_ = slices();
       throws_ = 0;
     }
     if (++throws_ <= kThrowsPerSlice) {
@@ -287,31 +300,41 @@ class Scheduler {
       return true;
     }
     task.set(TaskRecord::kDeliverCancel);
+    ++alarms_;
     task.state_ = State::suspended;
-    ready_.push_running(task);
+    ready_.push(task);
     return false;
   }
   // To the back of the queue. A task that is alone goes on at once instead (true), but not for longer
   // than the turn: timers and other threads must be looked at.
   bool stays_on(TaskRecord& task, State state) noexcept {
-    if (slice_ < turn_end_ && ready_.empty()) {
-      ++slice_;
+    if (slices() < turn_end_ && ready_.empty()) {
+      ++slice_base_;
+      --last_head_;
       return true;
     }
     task.state_ = state;
-    ready_.push_running(task);
+    ready_.push(task);
     return false;
   }
   [[noreturn]] static void throw_no_task(std::string_view what);
   [[noreturn]] void throw_cancelled();
   void run_rings();
   template <bool kPrefetch>
-  void run_batch(ReadyQueue::Ring& ring, std::size_t count);
+  void run_batch(ReadyQueue::Ring& ring);
+  void run_with_care(TaskRecord& task, ReadyQueue::Ring& ring);
+  bool begin_slice(TaskRecord& task) noexcept;
+  bool begin_cancelled_slice(TaskRecord& task) noexcept;
+  void raise_alarm_for_running() noexcept {
+    if (!alarm_for_running_) ++alarms_;
+    alarm_for_running_ = true;
+  }
+  void count_slices_by(ReadyQueue::Ring& ring) noexcept;
   void run_policy(ReadyPolicy& policy);
   void run_slice(TaskRecord& task);
-  void resume(void* frame);
+  static void resume(void* frame);
   void slice_goes_on(TaskRecord& task, void* frame);
-  std::size_t run_turn(std::size_t slices);
+  std::size_t run_turn(std::size_t limit);
   bool look_outside();
   enum class Idle { moved_on, nothing_to_wait_for };
   Idle idle(Time limit);
@@ -327,10 +350,12 @@ class Scheduler {
   void drop_by_force(TaskRecord& task) noexcept;
   static TaskRecord* task_in_scopes_of(const TaskRecord& task) noexcept;
   void drop_places();
+  static Scope& innermost_scope_of(const TaskRecord& task) noexcept;
 
   // Far more than clean-up code that suspends in several places needs.
   static constexpr std::uint32_t kThrowsPerSlice = 64;
-  std::uint64_t throws_of_ = 0;  // the slice that the next is for
+  ReadyQueue::Ring policy_ring_;  // has a head to count slices with, and no places
+  std::uint64_t throws_of_ = 0;   // the slice that the next is for
   std::uint32_t throws_ = 0;
   std::size_t dead_in_queue_ = 0;
   std::size_t live_tasks_ = 0;

@@ -94,6 +94,8 @@ class Scope {
 
   void add(TaskRecord& task) noexcept;
   void child_ended(TaskRecord& task) noexcept;
+  void child_failed(TaskRecord& task) noexcept;
+  void all_ended() noexcept;
   static void on_deadline(Scheduler& scheduler, Timer& timer) noexcept;
 
   struct DeadlineTimer : Timer {

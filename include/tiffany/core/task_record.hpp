@@ -40,8 +40,13 @@ class TaskRecord : public Waitable {
   TaskId id() const noexcept { return id_; }
   TaskId parent() const noexcept { return parent_; }
   std::uint8_t priority() const noexcept { return priority_; }
-  // System calls made so far.
-  std::uint64_t steps() const noexcept { return steps_; }
+  State state() const noexcept {
+    return state_ == State::suspended ? suspended_or_running() : state_;
+  }
+  // System calls made so far. Takes time in proportion to the ready tasks; Scheduler::count_steps()
+  // and recorded_steps() are for those who ask for many.
+  std::uint64_t steps() const noexcept;
+  std::uint64_t recorded_steps() const noexcept { return steps_; }
   std::string_view name() const noexcept;
   void set_name(std::string_view name);
   const std::source_location& spawn_site() const noexcept { return spawn_site_; }
@@ -63,7 +68,7 @@ class TaskRecord : public Waitable {
   // Drops the task's code without running it any further: it was cancelled before it began, or the
   // scheduler is being destroyed and the task did not end when asked to.
   virtual void drop_code() noexcept = 0;
-  // Destroys the value that a completed task holds.
+  // Destroys the value that a completed task holds, if it said holds_value<T>().
   virtual void drop_value() noexcept = 0;
   virtual void visit_frames(FrameVisitor& visitor) const = 0;
 
@@ -115,10 +120,16 @@ class TaskRecord : public Waitable {
     if constexpr (!fits_inline<T>) Arena::deallocate(made, sizeof(T));
   }
 
-  void dispose() noexcept override;
+  // To be called when a result of this type has been stored: most need no destruction.
+  template <class T>
+  void holds_value() noexcept {
+    if constexpr (!fits_inline<T> || !std::is_trivially_destructible_v<T>) set(kHoldsValue);
+  }
 
-  void* cursor_ = nullptr;  // the coroutine frame to resume; null when it is not one
-  std::uint64_t steps_ = 0;
+  void dispose() noexcept final;
+
+  void* cursor_ = nullptr;   // the coroutine frame to resume; null when it is not one
+  std::uint64_t steps_ = 0;  // less the yields that are counted in the ready queue
   TaskId id_;
   SystemCall* waiting_on_ = nullptr;
   Scope* scope_ = nullptr;
@@ -147,11 +158,16 @@ class TaskRecord : public Waitable {
     kReportFailure = 4,  // it failed in the root scope: somebody must hear of it
     kValueTaken = 8,     // its result was moved out
     kOrphan = 16,        // its scheduler is gone
+    kHoldsValue = 32,    // its result must be destroyed
   };
   bool has(Flag flag) const noexcept { return (flags_ & flag) != 0; }
   void set(Flag flag) noexcept { flags_ = static_cast<std::uint8_t>(flags_ | flag); }
   void clear(Flag flag) noexcept { flags_ = static_cast<std::uint8_t>(flags_ & ~flag); }
   Extras& extras();
+  void dispose_of_rest() noexcept;
+  void give_slot_back() noexcept;
+  // A task that yields again and again stays `suspended` in its record while it runs.
+  State suspended_or_running() const noexcept;
 };
 
 struct TaskRecord::Extras {

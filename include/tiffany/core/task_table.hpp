@@ -18,7 +18,8 @@ namespace tiffany {
 
 class TaskTable {
  public:
-  explicit TaskTable(Arena& arena) noexcept : arena_(arena) {}
+  // Throws std::bad_alloc.
+  explicit TaskTable(Arena& arena) : arena_(arena) { grow(); }
   TaskTable(const TaskTable&) = delete;
   TaskTable& operator=(const TaskTable&) = delete;
 
@@ -52,9 +53,15 @@ class TaskTable {
   }
   static void give_back_orphan(TaskRecord& record) noexcept { Arena::unpin(&record); }
 
+  // The record in a slot that is in use, counted from 0.
+  TaskRecord& in_slot(std::uint32_t slot) const noexcept {
+    return *record_in(blocks_[slot / kPerBlock] + slot % kPerBlock * sizeof(TaskRecord));
+  }
   // The record with this id, or null when its slot was given back.
   TaskRecord* find(TaskId id) const noexcept;
   std::size_t size() const noexcept { return live_; }
+  // An address in the arena.
+  std::byte* origin() const noexcept { return blocks_.front(); }
 
   template <class Visit>
   void for_each(Visit visit) const {

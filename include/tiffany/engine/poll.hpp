@@ -191,6 +191,7 @@ class PollRecord final : public PollRecordBase {
       drop_code();
       new (storage_) Value*(kept);
     }
+    this->template holds_value<Value>();
     scheduler.finish(*this, State::completed);
     return false;
   }
@@ -209,7 +210,7 @@ template <class A>
 auto spawn_agent(std::unique_ptr<A> agent,
                  std::source_location site = std::source_location::current()) {
   Scheduler& scheduler = Scheduler::require("spawn_agent()");
-  return spawn_agent(scheduler.scope_of(scheduler.running()), std::move(agent), site);
+  return spawn_agent(scheduler.scope_of(*scheduler.running()), std::move(agent), site);
 }
 
 }  // namespace tiffany

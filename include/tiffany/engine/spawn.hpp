@@ -71,11 +71,13 @@ class SpawnedCoroutine final : public CoroutineRecord {
         drop_frame();
         SpawnedCoroutine::drop_closure();
         new (storage_) T(std::move(value));
+        this->template holds_value<T>();
       } else {
         T* kept = TaskRecord::make_apart<T>(scheduler.arena(), promise.take());
         drop_frame();
         SpawnedCoroutine::drop_closure();
         new (storage_) T*(kept);
+        this->template holds_value<T>();
       }
     }
   }
@@ -240,7 +242,7 @@ auto Spawner::start(const Site& site, F&& f, Args&&... args) const {
         typename detail::ClosureOf<Signature, std::decay_t<F>, std::decay_t<Args>...>::type;
     using Record = SpawnedCoroutine<T, Closure>;
     Scheduler& scheduler = scope_ != nullptr ? scope_->scheduler() : Scheduler::require("spawn()");
-    Scope& scope = scope_ != nullptr ? *scope_ : scheduler.scope_of(scheduler.running());
+    Scope& scope = scope_ != nullptr ? *scope_ : scheduler.scope_of(*scheduler.running());
     Record& record = scheduler.make_task<Record>(
         scope, priority_, site,
         Closure(std::in_place, std::forward<F>(f), std::forward<Args>(args)...));

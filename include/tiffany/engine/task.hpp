@@ -31,15 +31,12 @@ namespace tiffany {
 template <class T>
 class Task;
 
-// What every coroutine frame carries: who called it, on which scheduler, and at which line it is
-// suspended. Twenty-four bytes, and no types.
+// What every coroutine frame carries: who called it, and at which line it is suspended. Sixteen bytes,
+// and no types.
 class Frame {
  public:
-  // In this order: were the two pointers that a call sets side by side, GCC would set them with one
-  // vector store, and load its halves from where the site has just been written, which stalls.
   void* caller = nullptr;  // null in the outermost frame of a task
   std::source_location site;
-  Scheduler* scheduler = nullptr;
 
   static void* operator new(std::size_t size) {
     if (Scheduler* running = Scheduler::current()) [[likely]]
@@ -62,19 +59,6 @@ class Frame {
 
 namespace detail {
 
-// The last thing a coroutine does: name the caller as the next frame, or end the task.
-class ReturnToCaller {
- public:
-  bool await_ready() const noexcept { return false; }
-  template <class P>
-  void await_suspend(std::coroutine_handle<P> coroutine) const noexcept {
-    Frame& frame = coroutine.promise();
-    Scheduler::Trampoline& trampoline = frame.scheduler->trampoline;
-    trampoline.next = frame.caller != nullptr ? frame.caller : Scheduler::Trampoline::ended();
-  }
-  void await_resume() const noexcept {}
-};
-
 // The awaiters below hold no reference to the scheduler: they live in the frame, and a million
 // suspended tasks would pay for it. The one that runs this thread is the one.
 
@@ -86,10 +70,11 @@ class AwaitCall {
   template <class From>
   explicit AwaitCall(From&& from) : call_(std::forward<From>(from)) {}
   bool await_ready() { return Scheduler::current()->enter(call_); }
-  // The run loop knows which frame it resumed, and sees that no other is to follow.
-  void await_suspend(std::coroutine_handle<>) const noexcept {}
+  void await_suspend(std::coroutine_handle<>) const noexcept {
+    Scheduler::Trampoline::next = nullptr;
+  }
   decltype(auto) await_resume() {
-    Scheduler::current()->resumed();
+    Scheduler::resumed();
     return call_.finish();
   }
 
@@ -102,11 +87,10 @@ class AwaitYield {
  public:
   constexpr AwaitYield() noexcept = default;
   bool await_ready() const noexcept { return false; }
-  template <class P>
-  void await_suspend(std::coroutine_handle<P> coroutine) const noexcept {
-    coroutine.promise().scheduler->trampoline.next = Scheduler::Trampoline::yielded();
+  void await_suspend(std::coroutine_handle<>) const noexcept {
+    Scheduler::Trampoline::next = Scheduler::Trampoline::yielded();
   }
-  void await_resume() const { Scheduler::current()->resumed(); }
+  void await_resume() const { Scheduler::resumed(); }
 };
 
 // co_await of another coroutine: a call.
@@ -116,15 +100,12 @@ class AwaitTask {
   using Promise = typename Task<T>::promise_type;
   explicit AwaitTask(std::coroutine_handle<Promise> callee) noexcept : callee_(callee) {}
   bool await_ready() const noexcept { return false; }
-  template <class P>
-  void await_suspend(std::coroutine_handle<P> caller) noexcept {
-    Frame& frame = callee_.promise();
-    frame.caller = caller.address();
-    frame.scheduler = caller.promise().scheduler;
-    frame.scheduler->trampoline.next = callee_.address();
+  void await_suspend(std::coroutine_handle<> caller) noexcept {
+    callee_.promise().caller = caller.address();
+    Scheduler::Trampoline::next = callee_.address();
   }
   T await_resume() {
-    std::exception_ptr& flying = callee_.promise().scheduler->trampoline.flying;
+    std::exception_ptr& flying = Scheduler::current()->flying;
     if (flying != nullptr) [[unlikely]]
       std::rethrow_exception(std::exchange(flying, nullptr));
     if constexpr (!std::is_void_v<T>) return callee_.promise().take();
@@ -145,8 +126,13 @@ struct IsTask<Task<T>> : std::true_type {};
 class PromiseBase : public Frame {
  public:
   std::suspend_always initial_suspend() const noexcept { return {}; }
-  ReturnToCaller final_suspend() const noexcept { return {}; }
-  void unhandled_exception() noexcept { scheduler->trampoline.flying = std::current_exception(); }
+  // The last thing a coroutine does: name the caller as the next frame, or end the task. Here and not
+  // in an awaiter, which would have to find its way to the promise through memory.
+  std::suspend_always final_suspend() const noexcept {
+    Scheduler::Trampoline::next = caller != nullptr ? caller : Scheduler::Trampoline::ended();
+    return {};
+  }
+  void unhandled_exception() noexcept { Scheduler::current()->flying = std::current_exception(); }
 
   // What std::source_location::current() wraps. As a bare pointer it is a constant to GCC; an object
   // in the awaited expression would be kept in the frame once more.
