@@ -28,7 +28,13 @@ namespace tiffany {
   X(unknown_promise, 114, "no pending external promise has this UUID or type")               \
   X(diverged, 115, "a recorded order does not fit the program that it drives")               \
   X(no_wake_source, 116, "a poll-style task returned pending and registered no way to wake") \
-  X(self_join, 117, "a task waited for itself")
+  X(self_join, 117, "a task waited for itself")                                              \
+  X(tasks_failed, 130, "tasks of a scope that collects failures have failed")                \
+  X(supervision_failed, 131, "a supervisor had to restart its children too often")           \
+  X(system_task_failed, 132, "a system task failed, and that ends the run")                  \
+  X(unknown_task, 133, "an id that no task has or had was used as a dependency")             \
+  X(dependency_failed, 134, "a task was not begun because a task it comes after failed")     \
+  X(bad_graph, 135, "a task graph has a name twice, an unknown name, or a cycle")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,
