@@ -46,7 +46,7 @@ class NodeBase {
   NodeBase(const NodeBase&) = delete;
   NodeBase& operator=(const NodeBase&) = delete;
 
-  virtual void start(Scope& scope, const DependencyList& after) = 0;
+  virtual void start(Scope& scope, const DependencyList& list) = 0;
   // Null before it was started.
   virtual TaskRecord* task() const = 0;
   // An error that says what is missing when there is no result yet.
@@ -72,11 +72,11 @@ class NodeOf : public NodeBase {
 template <class T, class Closure>
 class NodeWith final : public NodeOf<T> {
  public:
-  NodeWith(std::string name, std::source_location site, Closure&& closure)
-      : NodeOf<T>(std::move(name), site), closure_(std::move(closure)) {}
-  void start(Scope& scope, const DependencyList& after) override {
+  NodeWith(std::string called, std::source_location where, Closure&& closure)
+      : NodeOf<T>(std::move(called), where), closure_(std::move(closure)) {}
+  void start(Scope& scope, const DependencyList& list) override {
     auto& record = scope.scheduler().template make_task_after<SpawnedCoroutine<T, Closure>>(
-        after, scope, kDefaultPriority, this->site, std::move(closure_));
+        list, scope, kDefaultPriority, this->site, std::move(closure_));
     this->handle = Handle<T>::adopt(record);
     record.set_name(this->name);
   }
