@@ -19,8 +19,25 @@ std::string duration_text(Duration time) {
 
 std::string child_text(const std::string& name) { return "child \"" + name + "\""; }
 
+// For the log: of an error with several lines the first sentence says enough.
 std::string end_text(const std::exception_ptr& error) {
-  return error == nullptr ? std::string("returned") : "failed: " + error_text(error);
+  if (error == nullptr) return "returned";
+  const std::string text = error_text(error);
+  const bool one_line = text.find('\n') == std::string::npos;
+  return "failed: " +
+         (one_line ? text : text.substr(0, std::min(text.find('\n'), text.find(". "))));
+}
+
+// For a list of failures: the error of a supervisor inside this one is a list itself.
+std::string entry_text(const ChildFailure& failure) {
+  const std::string number = " (number " + std::to_string(failure.times) + ")";
+  if (failure.error == nullptr) return "returned" + number;
+  std::string text = "failed" + number + ": ";
+  for (const char c : error_text(failure.error)) {
+    text += c;
+    if (c == '\n') text += "  ";
+  }
+  return text;
 }
 
 }  // namespace
@@ -258,9 +275,9 @@ bool SupervisorLoop::may_restart(const Child& child) {
     restarts_.pop_front();
   restarts_.push_back(child.ended);
   if (restarts_.size() <= how_.restarts_) return true;
-  why_ = child_text(child.name.text) + " would have to be restarted, but there were " +
-         std::to_string(how_.restarts_) + " restarts within " + duration_text(how_.period_) +
-         " already, and more are not allowed";
+  why_ = child_text(child.name.text) + " would have to be restarted, but no more than " +
+         std::to_string(how_.restarts_) + (how_.restarts_ == 1 ? " restart is" : " restarts are") +
+         " allowed within " + duration_text(how_.period_);
   return false;
 }
 
@@ -354,7 +371,7 @@ SupervisionFailed SupervisorLoop::error() const {
                      ". All its children have ended. What happened, by the time since it began:";
   for (const ChildFailure& failure : history_) {
     text += "\n  " + duration_text(failure.when - began_) + ": " + child_text(failure.child) + " " +
-            end_text(failure.error) + " (number " + std::to_string(failure.times) + ")";
+            entry_text(failure);
   }
   return SupervisionFailed(text, {history_.begin(), history_.end()});
 }

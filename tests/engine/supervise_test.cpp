@@ -176,6 +176,8 @@ TEST(Supervise, T11_APermanentChildThatReturnsIsRestartedAndThatCounts) {
       error = std::current_exception();
       EXPECT_EQ(failed.history().size(), 4u);
       EXPECT_EQ(failed.history().back().error, nullptr);
+      EXPECT_NE(std::string(failed.what()).find("4 ms: child \"short\" returned (number 4)"),
+                std::string::npos);
     }
     EXPECT_EQ(code_of(error), Errc::supervision_failed);
     EXPECT_EQ(now(), Time(4ms));
@@ -423,11 +425,11 @@ TEST(Supervise, T11_TheErrorTellsTheWholeStory) {
   what.erase(line + 19, what.find(' ', line) - line - 19);
   EXPECT_EQ(what,
             "The supervisor at supervise_test.cpp: gave up: child \"db\" would have to be "
-            "restarted, but there were 2 restarts within 10 s already, and more are not allowed. "
+            "restarted, but no more than 2 restarts are allowed within 10 s. "
             "All its children have ended. What happened, by the time since it began:\n"
-            "  1500 ms: child \"db\" failed: db broke (number 1)\n"
-            "  2 s: child \"cache\" failed: cache broke (number 1)\n"
-            "  3 s: child \"db\" failed: db broke (number 2)");
+            "  1500 ms: child \"db\" failed (number 1): db broke\n"
+            "  2 s: child \"cache\" failed (number 1): cache broke\n"
+            "  3 s: child \"db\" failed (number 2): db broke");
 }
 
 // ---- Back-off ----
@@ -665,6 +667,12 @@ TEST(Supervise, T11_AnInnerSupervisorThatGivesUpIsAChildThatFailed) {
     EXPECT_EQ(now(), Time(20ms));
   };
   run_program(program, stage.options());
+  ASSERT_EQ(stage.said.size(), 3u);
+  EXPECT_NE(
+      stage.said[1].find("no more than 1 restart is allowed within 1 s. Restart 1 of 1 within "
+                         "1 s: \"inner\" in 0 s."),
+      std::string::npos)
+      << stage.said[1];
   EXPECT_EQ(stage.trace,
             Trace({"0 +inner", "0 +z", "0 +x", "0 +y", "5 -x", "5 +x", "10 -x", "10 -y",
                    "10 +inner", "10 +x", "10 +y", "15 -x", "15 +x", "20 -x", "20 -y", "20 -z"}));
