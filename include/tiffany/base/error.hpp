@@ -16,10 +16,10 @@ namespace tiffany {
   X(task_cancelled, 102, "the task that was awaited had been cancelled")                     \
   X(scope_cancelled, 103, "a scope was cancelled before its block had run to its end")       \
   X(timed_out, 104, "the value of an operation that timed out was asked for")                \
-  X(all_failed, 105, "any() had no success to return")                                       \
+  X(all_failed, 105, "any() or a first_success scope had no success to return")              \
   X(broken_promise, 106, "a promise was dropped before it was completed")                    \
   X(already_settled, 107, "a promise was completed or failed a second time")                 \
-  X(empty_race, 108, "race() or any() was given nothing to wait for")                        \
+  X(empty_race, 108, "a race had nothing to wait for")                                       \
   X(bad_argument, 109, "an argument is outside its range")                                   \
   X(no_task, 110, "a call that needs a running task was made outside of one")                \
   X(stale_handle, 111, "a handle or id does not name a task any more")                       \

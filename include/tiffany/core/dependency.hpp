@@ -89,7 +89,7 @@ class Dependencies final : public SystemCall {
     Ref<Waitable> target;
   };
 
-  Dependencies(const DependencyList& list) noexcept;
+  explicit Dependencies(const DependencyList& list) noexcept;
   ~Dependencies();
 
   static std::size_t size_for(std::size_t count) noexcept;

@@ -25,7 +25,8 @@ struct LogLine {
 // What the failure of a system task (priority 0, in the root scope) does.
 enum class SystemFailure : std::uint8_t {
   report,   // as for every other task: it is logged, unless somebody looks at it
-  end_run,  // every other task is cancelled and joined, and run() throws SystemTaskFailed
+  end_run,  // every other task is cancelled and joined, and run() throws SystemTaskFailed; later
+            // spawns are cancelled at once, as after shutdown()
 };
 
 class Options {
