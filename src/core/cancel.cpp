@@ -21,6 +21,10 @@ const char* name_of(CancelCause cause) noexcept {
       return "race decided";
     case CancelCause::shutdown:
       return "shutdown";
+    case CancelCause::dependency:
+      return "dependency";
+    case CancelCause::supervisor:
+      return "supervisor";
   }
   return "unknown";
 }

@@ -11,6 +11,8 @@
 
 namespace tiffany {
 
+void ReadyPolicy::chain_grows(TaskRecord&, std::uint64_t) {}
+
 ReadyQueue::~ReadyQueue() {
   for (Ring& ring : rings_) {
     delete[] ring.places;

@@ -72,7 +72,8 @@ Scheduler::Scheduler(Options options)
       reactor_(or_real_clock(std::move(options.reactor_))),
       timers_(reactor_->now()),
       random_(pick_seed(options.seed_, reactor_->virtual_time()), "scheduler"),
-      log_(options.log_ ? std::move(options.log_) : log_to_stderr) {
+      log_(options.log_ ? std::move(options.log_) : log_to_stderr),
+      system_failure_(options.system_failure_) {
   now_ = reactor_->now();
   ready_.set_origin(tasks_.origin());
 }
@@ -272,6 +273,10 @@ bool Scheduler::begin_cancelled_slice(TaskRecord& task) noexcept {
       task.release();
       return false;
     }
+    if (task.state_ == State::pending) {
+      end_unbegun(task);
+      return false;
+    }
     task.clear(TaskRecord::kDeliverCancel);
     if (task.state_ == State::suspended) --alarms_;
     deliver_cancel_ = true;
@@ -288,6 +293,15 @@ void Scheduler::count_steps() noexcept {
   }
   ready_.count_yields(
       [this](std::uint32_t slot, std::uint32_t yields) { tasks_.in_slot(slot).steps_ += yields; });
+}
+
+// Its turn has come, but what it comes after did not complete. That is found out here and not where the
+// other task ends: a chain of a million such tasks would end one inside the other.
+void Scheduler::end_unbegun(TaskRecord& task) noexcept {
+  task.drop_code();
+  if (task.extras_->refused == nullptr) return finish(task, State::cancelled);
+  new (task.storage_) std::exception_ptr(std::move(task.extras_->refused));
+  finish(task, State::failed);
 }
 
 // A frame never resumes another one: it returns here and says which is next. So calls nest to any
@@ -364,6 +378,7 @@ void Scheduler::run() {
     }
   }
   drop_places();
+  throw_system_failure();
 }
 
 // Of tasks that were cancelled before they began only a place in the queue is left, with a reference.
@@ -397,6 +412,7 @@ void Scheduler::run_until(Time time) {
   }
   if (reactor_->virtual_time()) reactor_->advance_to(time);
   now_ = reactor_->now();
+  throw_system_failure();
 }
 
 bool Scheduler::poll(Time deadline) {
@@ -415,15 +431,26 @@ void Scheduler::shutdown(std::string_view why, std::source_location site) {
 
 // ---- Tasks ----
 
-void Scheduler::admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t priority,
-                      const std::source_location& site) noexcept {
-  record.id_ = id;
+inline void Scheduler::enlist(TaskRecord& record, Scope& scope, std::uint8_t priority,
+                              const std::source_location& site) noexcept {
   record.priority_ = priority;
   record.spawn_site_ = site;
   if (running_ != nullptr) record.parent_ = running_->id_;
   ++live_tasks_;
   scope.add(record);
+}
+
+void Scheduler::admit(TaskRecord& record, Scope& scope, std::uint8_t priority,
+                      const std::source_location& site) noexcept {
+  enlist(record, scope, priority, site);
   ready_.push(record);
+  if (scope.reason_ != nullptr) cancel(record, scope.reason_);
+}
+
+void Scheduler::admit_after(Dependencies::Owner waits, TaskRecord& record, Scope& scope,
+                            std::uint8_t priority, const std::source_location& site) noexcept {
+  enlist(record, scope, priority, site);
+  Dependencies::begin(std::move(waits), *this, record);
   if (scope.reason_ != nullptr) cancel(record, scope.reason_);
 }
 
@@ -515,6 +542,13 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
   }
   switch (task.state_) {
     case State::pending:
+      if (task.waiting_on_ != nullptr) {
+        // It waits for other tasks before it begins, and is in no queue.
+        std::exchange(task.waiting_on_, nullptr)->withdraw(task);
+        task.drop_code();
+        finish(task, State::cancelled);
+        break;
+      }
       // Never starts. Its place in the queue stays and holds a reference until it comes up.
       task.add_ref();
       task.set(TaskRecord::kDeliverCancel);
@@ -570,9 +604,9 @@ void Scheduler::drop_by_force(TaskRecord& first) noexcept {
     }
     path.pop_back();
     task.add_ref();
-    const bool parked = task.state_ == State::blocked;
+    const bool parked = task.waiting_on_ != nullptr;
     if (parked) {
-      task.waiting_on_->withdraw(task);
+      std::exchange(task.waiting_on_, nullptr)->withdraw(task);
     } else {
       // It is in the queue, and its place there keeps the reference.
       const bool counted = task.has(TaskRecord::kDeliverCancel) && task.state_ == State::suspended;
@@ -601,8 +635,9 @@ void Scheduler::drop_everything() noexcept {
   unwind();
   tearing_down_ = true;
   for_each_task([&](TaskRecord& task) {
+    const Ref<TaskRecord> held(&task);
     cancel(task, why);
-    refresh_cancel(task);
+    if (!task.settled()) refresh_cancel(task);
   });
   unwind();
   for_each_task([this](TaskRecord& task) { drop_by_force(task); });
@@ -619,17 +654,26 @@ void Scheduler::log(std::string_view message) {
 }
 
 void Scheduler::report_failure(TaskRecord& task) noexcept {
-  std::string what;
-  try {
-    std::rethrow_exception(task.error());
-  } catch (const std::exception& error) {
-    what = error.what();
-  } catch (...) {
-    what = "an exception that is not a std::exception";
-  }
-  const std::string message = task.describe() + ", spawned at " + site_text(task.spawn_site_) +
-                              ", failed and nobody looked at the error: " + what;
+  const std::string message =
+      task.describe() + ", spawned at " + site_text(task.spawn_site_) +
+      ", failed and nobody looked at the error: " + error_text(task.error());
   log_(LogLine{now_, task.id_, task.name(), message});
+}
+
+void Scheduler::system_task_failed(TaskRecord& task) noexcept {
+  if (system_failure_ == SystemFailure::report || system_failed_ != nullptr) return;
+  system_failed_ = std::make_unique<SystemTaskFailed>(
+      TaskFailure(task.id_, task.describe(), task.error()), site_text(task.spawn_site_));
+  task.mark_observed();
+  root_.cancel_all(
+      reason(CancelCause::shutdown, "the system " + task.describe() + " failed", task.spawn_site_));
+}
+
+void Scheduler::throw_system_failure() {
+  if (system_failed_ == nullptr) [[likely]]
+    return;
+  const std::unique_ptr<SystemTaskFailed> failed = std::move(system_failed_);
+  throw SystemTaskFailed(*failed);
 }
 
 }  // namespace tiffany

@@ -1,7 +1,9 @@
 #include "tiffany/core/scope.hpp"
 
 #include <cassert>
+#include <vector>
 
+#include "tiffany/core/failures.hpp"
 #include "tiffany/core/scheduler.hpp"
 
 namespace tiffany {
@@ -30,6 +32,13 @@ Scope::~Scope() {
     first_ = task.next_sibling_;
     scheduler_.root_.add(task);
   }
+  // A collected failure that could not be thrown, because something else was, is reported.
+  while (kept_ != nullptr) {
+    TaskRecord& task = *kept_;
+    kept_ = task.next_sibling_;
+    if (policy_ == ScopePolicy::collect_all) task.set(TaskRecord::kReportFailure);
+    task.release();
+  }
 }
 
 void Scope::add(TaskRecord& task) noexcept {
@@ -46,26 +55,56 @@ void Scope::child_ended(TaskRecord& task) noexcept {
   (task.next_sibling_ != nullptr ? task.next_sibling_->prev_sibling_ : last_) = task.prev_sibling_;
   --live_;
   task.scope_ = &scheduler_.root_;  // outlives this scope, as the record may
-  if (task.state_ == State::failed) [[unlikely]]
-    child_failed(task);
+  if (task.state_ == State::failed || policy_ == ScopePolicy::first_success) [[unlikely]]
+    judge(task);
   if (live_ == 0 && joiner_ != nullptr) all_ended();
-}
-
-void Scope::child_failed(TaskRecord& task) noexcept {
-  if (policy_ == ScopePolicy::fail_fast && error_ == nullptr) {
-    error_ = task.error();
-    task.mark_observed();
-    cancel_all(scheduler_.reason(CancelCause::sibling_failed, task.describe() + " failed",
-                                 task.spawn_site()));
-  } else if (policy_ != ScopePolicy::collect) {
-    // In the root scope, or a second failure in a scope that is failing already.
-    task.set(TaskRecord::kReportFailure);
-  }
 }
 
 void Scope::all_ended() noexcept {
   scheduler_.disarm(deadline_);  // it comes too late
   scheduler_.wake(*std::exchange(joiner_, nullptr));
+}
+
+// What the policy makes of a task that failed; or ended in whatever way, if the first success counts.
+void Scope::judge(TaskRecord& task) noexcept {
+  switch (policy_) {
+    case ScopePolicy::fail_fast:
+      if (error_ != nullptr) break;
+      error_ = task.error();
+      task.mark_observed();
+      cancel_all(scheduler_.reason(CancelCause::sibling_failed, task.describe() + " failed",
+                                   task.spawn_site()));
+      return;
+    case ScopePolicy::collect_all:
+      return keep(task);
+    case ScopePolicy::first_success:
+      // Only those that the block started compete; what they spawn in turn helps them.
+      if (task.parent_ == region_->task().id()) return judge_contender(task);
+      if (task.state() != State::failed) return;
+      break;
+    case ScopePolicy::isolate:
+      return;
+    case ScopePolicy::root:
+      if (task.priority_ == kSystemPriority) scheduler_.system_task_failed(task);
+      break;
+  }
+  // In the root scope, or a second failure in a scope that is failing already.
+  task.set(TaskRecord::kReportFailure);
+}
+
+void Scope::judge_contender(TaskRecord& task) noexcept {
+  if (winner_) return;
+  if (task.state() != State::completed) return keep(task);
+  winner_ = task.id();
+  cancel_all(scheduler_.reason(CancelCause::race_decided, task.describe() + " completed first",
+                               task.spawn_site()));
+}
+
+void Scope::keep(TaskRecord& task) noexcept {
+  task.add_ref();
+  task.next_sibling_ = nullptr;
+  (last_kept_ != nullptr ? last_kept_->next_sibling_ : kept_) = &task;
+  last_kept_ = &task;
 }
 
 void Scope::cancel_all(CancelReasonPtr reason) {
@@ -127,12 +166,42 @@ void Scope::finish() {
   scheduler_.disarm(deadline_);
   region_->close();
   if (error_ != nullptr) std::rethrow_exception(error_);
+  if (policy_ == ScopePolicy::collect_all) throw_collected();
+  if (winner_) return;
   if (region_->outer_cancelled() && cut_short_) throw Cancelled(scheduler_.why_cancelled());
-  if (reason_ == nullptr) return;
+  const bool needs_winner = policy_ == ScopePolicy::first_success;
+  if (reason_ == nullptr) {
+    if (needs_winner) throw_all_failed();
+    return;
+  }
   // A block that ran to its end, and whose tasks were then cancelled on purpose, has its result.
   const bool on_purpose =
       reason_->cause == CancelCause::requested || reason_->cause == CancelCause::race_decided;
-  if (cut_short_ || !on_purpose) throw ScopeCancelled(reason_);
+  if (cut_short_ || !on_purpose || needs_winner) throw ScopeCancelled(reason_);
+}
+
+void Scope::throw_collected() {
+  std::vector<TaskFailure> failures;
+  for (TaskRecord* task = kept_; task != nullptr; task = task->next_sibling_) {
+    if (task->observed_) continue;
+    task->mark_observed();
+    failures.emplace_back(task->id(), task->describe(), task->error());
+  }
+  if (!failures.empty()) throw TasksFailed(std::move(failures));
+}
+
+void Scope::throw_all_failed() {
+  if (kept_ == nullptr) {
+    throw Error(Errc::empty_race,
+                "The block of a first_success scope ended without having started a task, so none "
+                "could succeed. Start at least one with s.spawn(...).");
+  }
+  std::vector<std::exception_ptr> errors;
+  for (TaskRecord* task = kept_; task != nullptr; task = task->next_sibling_) {
+    task->mark_observed();
+    errors.push_back(task->error());
+  }
+  throw AllFailed(std::move(errors));
 }
 
 Answer Scope::Join::start(Scheduler&, TaskRecord& task) {

@@ -30,6 +30,10 @@ std::string_view TaskRecord::name() const noexcept {
 
 void TaskRecord::set_name(std::string_view name) { extras().name = name; }
 
+std::uint64_t TaskRecord::chain_below() const noexcept {
+  return extras_ != nullptr ? extras_->chain_below : 0;
+}
+
 CancelReasonPtr TaskRecord::cancel_reason() const noexcept {
   return extras_ != nullptr ? extras_->cancel : nullptr;
 }

@@ -35,4 +35,12 @@ TaskRecord* TaskTable::find(TaskId id) const noexcept {
   return record->id() == id ? record : nullptr;
 }
 
+bool TaskTable::was_given_back(TaskId id) const noexcept {
+  const std::size_t index = std::size_t{id.slot()} - 1;
+  if (id.slot() == 0 || id.generation() == 0 || index / kPerBlock >= blocks_.size()) return false;
+  std::byte* memory = blocks_[index / kPerBlock] + index % kPerBlock * sizeof(TaskRecord);
+  const TaskId latest = is_live(memory) ? record_in(memory)->id() : read(memory).id;
+  return id.generation() < latest.generation();
+}
+
 }  // namespace tiffany

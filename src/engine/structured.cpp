@@ -2,13 +2,6 @@
 
 namespace tiffany {
 
-AllFailed::AllFailed(std::vector<std::exception_ptr> errors)
-    : Error(Errc::all_failed,
-            "None of the " + std::to_string(errors.size()) +
-                " operations given to any() succeeded; errors() holds what each of "
-                "them failed with."),
-      errors_(std::move(errors)) {}
-
 namespace detail {
 
 Task<void> close_scope(Scope& scope, bool decided) {

@@ -47,6 +47,12 @@ TEST(Error, NumbersAreStable) {
   EXPECT_EQ(static_cast<int>(Errc::diverged), 115);
   EXPECT_EQ(static_cast<int>(Errc::no_wake_source), 116);
   EXPECT_EQ(static_cast<int>(Errc::self_join), 117);
+  EXPECT_EQ(static_cast<int>(Errc::tasks_failed), 130);
+  EXPECT_EQ(static_cast<int>(Errc::supervision_failed), 131);
+  EXPECT_EQ(static_cast<int>(Errc::system_task_failed), 132);
+  EXPECT_EQ(static_cast<int>(Errc::unknown_task), 133);
+  EXPECT_EQ(static_cast<int>(Errc::dependency_failed), 134);
+  EXPECT_EQ(static_cast<int>(Errc::bad_graph), 135);
 }
 
 TEST(Error, CarriesItsCodeAndItsSentenceAsAStandardException) {

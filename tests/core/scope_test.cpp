@@ -109,8 +109,8 @@ TEST(Scope, T9_ScopesNestAndEachJoinsItsOwn) {
   };
   run_program(program);
   EXPECT_EQ(trace, Trace({"inner child", "inner child gone", "inner ends", "spawned outwards",
-                          "spawned outwards gone", "outer again", "outer again gone",
-                          "outer child", "outer child gone", "outer ends"}));
+                          "spawned outwards gone", "outer again", "outer again gone", "outer child",
+                          "outer child gone", "outer ends"}));
 }
 
 TEST(Scope, W3_HandlesOfAScopeOutliveIt) {
@@ -226,28 +226,9 @@ TEST(Scope, W4_TheErrorOfAFailedChildIsThrownOnceAndNotAlsoReported) {
     } catch (const std::runtime_error&) {
     }
   };
-  run_program(program, Options().virtual_time().log_to([&](const LogLine& line) {
-    lines.emplace_back(line.message);
-  }));
+  run_program(program, Options().virtual_time().log_to(
+                           [&](const LogLine& line) { lines.emplace_back(line.message); }));
   EXPECT_EQ(lines, Trace());
-}
-
-TEST(Scope, W4_WithTheCollectPolicyFailuresStayWithTheHandles) {
-  Trace trace;
-  const auto program = [&]() -> Task<void> {
-    Handle<void> failing;
-    const auto block = [&](Scope& s) -> Task<void> {
-      failing = s.spawn(fails_after_ms, 1, "kept");
-      s.spawn(after_ms, std::ref(trace), 5, "other");
-      co_return;
-    };
-    co_await scope(block, ScopePolicy::collect);
-    EXPECT_EQ(now(), Time(5ms));
-    const auto error = co_await error_of(failing);
-    EXPECT_EQ(what_of(error), "kept");
-  };
-  run_program(program);
-  EXPECT_EQ(trace, Trace({"other", "other gone"}));
 }
 
 // ---- Scope::cancel, deadlines ----
@@ -483,9 +464,9 @@ TEST(RootScope, T10_AFailureThatNobodyLookedAtIsReportedOnce) {
   run_program(program, Options().virtual_time().log_to([&](const LogLine& entry) {
     lines.push_back(entry.task.text() + " " + std::string(entry.message));
   }));
-  EXPECT_EQ(lines, Trace({"#2 task #2 \"lonely\", spawned at scope_test.cpp:" +
-                          std::to_string(line) +
-                          ", failed and nobody looked at the error: unseen"}));
+  EXPECT_EQ(lines,
+            Trace({"#2 task #2 \"lonely\", spawned at scope_test.cpp:" + std::to_string(line) +
+                   ", failed and nobody looked at the error: unseen"}));
 }
 
 TEST(RootScope, T10_AFailureThatSomebodyLookedAtIsNotReported) {
@@ -508,9 +489,8 @@ TEST(RootScope, T10_AFailureThatSomebodyLookedAtIsNotReported) {
     } catch (const std::runtime_error&) {
     }
   };
-  run_program(program, Options().virtual_time().log_to([&](const LogLine& entry) {
-    lines.emplace_back(entry.message);
-  }));
+  run_program(program, Options().virtual_time().log_to(
+                           [&](const LogLine& entry) { lines.emplace_back(entry.message); }));
   EXPECT_EQ(lines, Trace());
 }
 
@@ -522,9 +502,8 @@ TEST(RootScope, T10_CancelledTasksAreNotReported) {
     handle.cancel();
     co_await sleep(1ms);
   };
-  run_program(program, Options().virtual_time().log_to([&](const LogLine& entry) {
-    lines.emplace_back(entry.message);
-  }));
+  run_program(program, Options().virtual_time().log_to(
+                           [&](const LogLine& entry) { lines.emplace_back(entry.message); }));
   EXPECT_EQ(lines, Trace());
 }
 

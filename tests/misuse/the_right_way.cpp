@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 Task<int> twice(int n) { co_return 2 * n; }
 Task<std::unique_ptr<int>> boxed(int n) { co_return std::make_unique<int>(n); }
 Task<std::size_t> length(std::string_view text) { co_return text.size(); }
+Task<void> shared(std::shared_ptr<int>) { co_return; }
 Task<int*> first_of(std::vector<int>& numbers) { co_return numbers.data(); }
 
 Task<void> program() {
@@ -40,6 +41,16 @@ Task<void> program() {
     co_return;
   };
   co_await scope(block);
+
+  co_await scope(first_success, [&](Scope& s) -> Task<void> {
+    s.spawn(twice, 5);
+    co_return;
+  });
+  spawn.after(copied, copied.id())(twice, 6);
+  spawn.from(copied)(twice);
+  co_await supervise(Supervision(Strategy::one_for_one), [&](Supervisor& s) {
+    s.transient("child", shared, std::make_shared<int>(7));
+  });
 }
 
 int main() { return run(program()); }

@@ -276,8 +276,8 @@ inline tiffany::Task<std::string> run_nested(World& world, const Statement& s, P
   }
   if (s.op == Op::scope) {
     const ScopeBody body(world, block, place);
-    value = co_await tiffany::scope(
-        body, s.flag ? tiffany::ScopePolicy::collect : tiffany::ScopePolicy::fail_fast);
+    value = co_await tiffany::detail::scope_block<int>(
+        s.flag ? tiffany::ScopePolicy::isolate : tiffany::ScopePolicy::fail_fast, body);
   } else if (s.op == Op::shield) {
     value = co_await tiffany::shield(run_block(world, block, place));
   } else {

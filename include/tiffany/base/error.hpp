@@ -16,10 +16,10 @@ namespace tiffany {
   X(task_cancelled, 102, "the task that was awaited had been cancelled")                     \
   X(scope_cancelled, 103, "a scope was cancelled before its block had run to its end")       \
   X(timed_out, 104, "the value of an operation that timed out was asked for")                \
-  X(all_failed, 105, "any() had no success to return")                                       \
+  X(all_failed, 105, "any() or a first_success scope had no success to return")              \
   X(broken_promise, 106, "a promise was dropped before it was completed")                    \
   X(already_settled, 107, "a promise was completed or failed a second time")                 \
-  X(empty_race, 108, "race() or any() was given nothing to wait for")                        \
+  X(empty_race, 108, "a race had nothing to wait for")                                       \
   X(bad_argument, 109, "an argument is outside its range")                                   \
   X(no_task, 110, "a call that needs a running task was made outside of one")                \
   X(stale_handle, 111, "a handle or id does not name a task any more")                       \
@@ -28,7 +28,13 @@ namespace tiffany {
   X(unknown_promise, 114, "no pending external promise has this UUID or type")               \
   X(diverged, 115, "a recorded order does not fit the program that it drives")               \
   X(no_wake_source, 116, "a poll-style task returned pending and registered no way to wake") \
-  X(self_join, 117, "a task waited for itself")
+  X(self_join, 117, "a task waited for itself")                                              \
+  X(tasks_failed, 130, "tasks of a scope that collects failures have failed")                \
+  X(supervision_failed, 131, "a supervisor had to restart its children too often")           \
+  X(system_task_failed, 132, "a system task failed, and that ends the run")                  \
+  X(unknown_task, 133, "an id that no task has or had was used as a dependency")             \
+  X(dependency_failed, 134, "a task was not begun because a task it comes after failed")     \
+  X(bad_graph, 135, "a task graph has a name twice, an unknown name, or a cycle")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,

@@ -28,6 +28,8 @@ enum class CancelCause : std::uint8_t {
   timeout,         // within() ran out of time
   race_decided,    // another contender of race() or any() was decided
   shutdown,        // the scheduler is being shut down
+  dependency,      // a task that it comes after did not complete
+  supervisor,      // its supervisor stops it, to restart it or for good
 };
 
 const char* name_of(CancelCause cause) noexcept;

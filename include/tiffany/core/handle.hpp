@@ -160,6 +160,17 @@ Outcome<typename H::value_type> outcome_of(const H& handle, bool take) {
   return Result::failure(target.error(), target.state() == State::cancelled);
 }
 
+// The value of a settled waitable, or its error thrown. Moved out when nobody else can ask for it.
+template <class H>
+ValueOf<typename H::value_type> value_now(const H& handle) {
+  Waitable& target = handle.waitable();
+  if (target.state() != State::completed) {
+    target.mark_observed();
+    std::rethrow_exception(target.error());
+  }
+  return handle.value(true);
+}
+
 template <class H>
 class JoinOutcome final : public SystemCall {
  public:

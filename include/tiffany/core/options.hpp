@@ -22,6 +22,13 @@ struct LogLine {
   std::string_view message;
 };
 
+// What the failure of a system task (priority 0, in the root scope) does.
+enum class SystemFailure : std::uint8_t {
+  report,   // as for every other task: it is logged, unless somebody looks at it
+  end_run,  // every other task is cancelled and joined, and run() throws SystemTaskFailed; later
+            // spawns are cancelled at once, as after shutdown()
+};
+
 class Options {
  public:
   Options() = default;
@@ -59,6 +66,12 @@ class Options {
     record_picks_ = on;
     return std::move(*this);
   }
+  // Default: report. To restart a system task instead, let a system task supervise it
+  // (engine/supervise.hpp).
+  Options&& system_failure(SystemFailure policy) && {
+    system_failure_ = policy;
+    return std::move(*this);
+  }
   // Where log() and reports go. Default: standard error.
   Options&& log_to(std::function<void(const LogLine&)> sink) && {
     log_ = std::move(sink);
@@ -81,6 +94,7 @@ class Options {
   std::optional<std::uint64_t> seed_;
   std::function<void(const LogLine&)> log_;
   bool record_picks_ = false;
+  SystemFailure system_failure_ = SystemFailure::report;
 };
 
 }  // namespace tiffany

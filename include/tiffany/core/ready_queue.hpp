@@ -25,6 +25,11 @@ class ReadyPolicy {
   virtual void push(TaskRecord& task) = 0;
   virtual TaskRecord& pop() = 0;
   virtual std::size_t size() const noexcept = 0;
+
+  // True for an order that looks at TaskRecord::chain_below(). Only then is it kept up to date.
+  virtual bool wants_chains() const noexcept { return false; }
+  // chain_below() of a task, which may be in the queue or not, is about to become `chain`.
+  virtual void chain_grows(TaskRecord& task, std::uint64_t chain);
 };
 
 // What a scheduler does when it is given no policy.
@@ -34,6 +39,12 @@ std::unique_ptr<ReadyPolicy> fifo_order();
 // The newest ready task first, within a priority. Walks a tree of tasks depth first, so that few
 // are alive at a time; starves old ones as long as new ones come.
 std::unique_ptr<ReadyPolicy> depth_first_order();
+// Within a priority, the task below which the longest chain of tasks waits to begin (spawn.after,
+// TaskGraph), by the sum of their costs; of equals the one that became ready first. Ends a graph of
+// tasks sooner when those on its longest path wait for something outside. An after() then visits all
+// that have not begun above the new task, so a chain that is spawned one by one from its beginning
+// costs the square of its length; TaskGraph knows its chains beforehand and pays nothing.
+std::unique_ptr<ReadyPolicy> longest_path_order();
 // A seeded choice among the ready tasks of the most urgent priority. For finding races.
 std::unique_ptr<ReadyPolicy> random_order(std::uint64_t seed);
 // The order of an earlier run: `picks` is what `Scheduler::picks()` gave. When the recorded task is
@@ -49,6 +60,10 @@ class RecordingOrder final : public ReadyPolicy {
   void push(TaskRecord& task) override { order_->push(task); }
   TaskRecord& pop() override;
   std::size_t size() const noexcept override { return order_->size(); }
+  bool wants_chains() const noexcept override { return order_->wants_chains(); }
+  void chain_grows(TaskRecord& task, std::uint64_t chain) override {
+    order_->chain_grows(task, chain);
+  }
 
  private:
   std::unique_ptr<ReadyPolicy> order_;

@@ -23,6 +23,8 @@
 #include "tiffany/base/random.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/cancel.hpp"
+#include "tiffany/core/dependency.hpp"
+#include "tiffany/core/failures.hpp"
 #include "tiffany/core/inbox.hpp"
 #include "tiffany/core/options.hpp"
 #include "tiffany/core/ready_queue.hpp"
@@ -109,7 +111,8 @@ class Scheduler {
 
   // ---- Driving it ----
 
-  // Runs until no task is left. Throws Deadlock when that cannot come to be.
+  // Runs until no task is left. Throws Deadlock when that cannot come to be, and SystemTaskFailed when
+  // a system task has failed and Options::system_failure says that this ends the run.
   void run();
   // One turn that runs at most one task. False when nothing was ready. Time does not move.
   bool step();
@@ -142,6 +145,8 @@ class Scheduler {
   void count_steps() noexcept;
   // Null when no task with this id is known any more.
   TaskRecord* find(TaskId id) const noexcept { return tasks_.find(id); }
+  // A task had this id once, and nothing of it is left.
+  bool has_forgotten(TaskId id) const noexcept { return tasks_.was_given_back(id); }
   template <class Visit>
   void for_each_task(Visit visit) const {
     tasks_.for_each([&](TaskRecord& task) {
@@ -233,20 +238,25 @@ class Scheduler {
   template <class Record, class... Args>
   Record& make_task(Scope& scope, std::uint8_t priority, const std::source_location& site,
                     Args&&... args) {
-    static_assert(sizeof(Record) == sizeof(TaskRecord), "an engine keeps its state elsewhere");
-    ready_.reserve(priority);
-    Reservation reservation(*this, priority);
-    const TaskTable::Slot slot = reservation.take_slot();
-    Record* record = new (slot.memory) Record(*this, std::forward<Args>(args)...);
-    reservation.keep();
-    admit(*record, slot.id, scope, priority, site);
-    return *record;
+    Record& record = make_record<Record>(priority, std::forward<Args>(args)...);
+    admit(record, scope, priority, site);
+    return record;
+  }
+  // As above, and queues it when what it comes after has ended.
+  template <class Record, class... Args>
+  Record& make_task_after(const DependencyList& after, Scope& scope, std::uint8_t priority,
+                          const std::source_location& site, Args&&... args) {
+    Dependencies::Owner waits = Dependencies::make(*arena_, after);
+    Record& record = make_record<Record>(priority, std::forward<Args>(args)...);
+    admit_after(std::move(waits), record, scope, priority, site);
+    return record;
   }
   // The code of a task has ended and its result is stored. Wakes who waits for it.
   void finish(TaskRecord& task, State state) noexcept;
 
  private:
   friend class CancelRegion;
+  friend class Dependencies;
   friend class Scope;
   friend class TaskRecord;
 
@@ -272,8 +282,23 @@ class Scheduler {
     std::uint8_t priority_;
   };
 
-  void admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t priority,
+  template <class Record, class... Args>
+  Record& make_record(std::uint8_t priority, Args&&... args) {
+    static_assert(sizeof(Record) == sizeof(TaskRecord), "an engine keeps its state elsewhere");
+    ready_.reserve(priority);
+    Reservation reservation(*this, priority);
+    const TaskTable::Slot slot = reservation.take_slot();
+    Record* record = new (slot.memory) Record(*this, std::forward<Args>(args)...);
+    reservation.keep();
+    record->id_ = slot.id;
+    return *record;
+  }
+  void enlist(TaskRecord& record, Scope& scope, std::uint8_t priority,
+              const std::source_location& site) noexcept;
+  void admit(TaskRecord& record, Scope& scope, std::uint8_t priority,
              const std::source_location& site) noexcept;
+  void admit_after(Dependencies::Owner waits, TaskRecord& record, Scope& scope,
+                   std::uint8_t priority, const std::source_location& site) noexcept;
   void count_yield(TaskRecord& task) noexcept {
     ++task.steps_;
     trace_ = mix(trace_, task.id_.slot() - 1);
@@ -346,6 +371,9 @@ class Scheduler {
   static const CancelReasonPtr* effective_reason(const TaskRecord& task) noexcept;
   void interrupt(TaskRecord& task) noexcept;
   void report_failure(TaskRecord& task) noexcept;
+  void end_unbegun(TaskRecord& task) noexcept;
+  void system_task_failed(TaskRecord& task) noexcept;
+  void throw_system_failure();
   void drop_everything() noexcept;
   void drop_by_force(TaskRecord& task) noexcept;
   static TaskRecord* task_in_scopes_of(const TaskRecord& task) noexcept;
@@ -367,6 +395,8 @@ class Scheduler {
   TimerWheel timers_;
   Random random_;
   std::function<void(const LogLine&)> log_;
+  SystemFailure system_failure_;
+  std::unique_ptr<SystemTaskFailed> system_failed_;
   bool tearing_down_ = false;
 };
 

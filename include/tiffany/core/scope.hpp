@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <source_location>
@@ -31,10 +32,13 @@ class ScopeCancelled : public Error {
   CancelReasonPtr reason_;
 };
 
+// What the end of a task does to its scope. Blocks of user code choose one of the first three.
 enum class ScopePolicy : std::uint8_t {
   fail_fast,  // the first failure cancels the block and every other task, and is thrown at the end
-  collect,    // failures stay with the handles
-  root,       // as collect, and a failure that nobody looked at is reported
+  collect_all,    // every task runs to its end; failures that nobody looked at are thrown together
+  first_success,  // the first task that completes cancels the others; AllFailed when none does
+  isolate,        // failures stay with the handles: for those who look at every end themselves
+  root,           // as isolate, and a failure that nobody looked at is reported
 };
 
 class Scope {
@@ -69,6 +73,8 @@ class Scope {
   void join_cancelled();
   // Throws what the scope has to throw, once nothing of it is left.
   void finish();
+  // The task that decided a first_success scope; no task while none has.
+  TaskId winner() const noexcept { return winner_; }
   void cancel_all(CancelReasonPtr reason);
 
   // Parks until no task of the scope is left.
@@ -94,8 +100,12 @@ class Scope {
 
   void add(TaskRecord& task) noexcept;
   void child_ended(TaskRecord& task) noexcept;
-  void child_failed(TaskRecord& task) noexcept;
   void all_ended() noexcept;
+  void judge(TaskRecord& task) noexcept;
+  void judge_contender(TaskRecord& task) noexcept;
+  void keep(TaskRecord& task) noexcept;
+  void throw_collected();
+  [[noreturn]] void throw_all_failed();
   static void on_deadline(Scheduler& scheduler, Timer& timer) noexcept;
 
   struct DeadlineTimer : Timer {
@@ -105,16 +115,20 @@ class Scope {
   };
 
   Scheduler& scheduler_;
-  std::optional<CancelRegion> region_;  // covers the block; the root scope has none
+  ScopePolicy policy_;
+  bool cut_short_ = false;  // a cancel ended the block, or came from further out while it waited
   TaskRecord* first_ = nullptr;
   TaskRecord* last_ = nullptr;
   std::size_t live_ = 0;
   TaskRecord* joiner_ = nullptr;
+  std::optional<CancelRegion> region_;  // covers the block; the root scope has none
   std::exception_ptr error_;
   CancelReasonPtr reason_;
   DeadlineTimer deadline_{*this};
-  ScopePolicy policy_;
-  bool cut_short_ = false;  // a cancel ended the block, or came from further out while it waited
+  // Ended tasks that the policy will have to speak of, linked as siblings and held.
+  TaskRecord* kept_ = nullptr;
+  TaskRecord* last_kept_ = nullptr;
+  TaskId winner_;
 };
 
 }  // namespace tiffany

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
 #include <source_location>
@@ -51,6 +53,9 @@ class TaskRecord : public Waitable {
   void set_name(std::string_view name);
   const std::source_location& spawn_site() const noexcept { return spawn_site_; }
   SystemCall* waiting_on() const noexcept { return waiting_on_; }
+  // The longest chain of tasks that wait for this one to end before they begin, by their cost. Known
+  // where the order of the ready tasks asks for it (longest_path_order).
+  std::uint64_t chain_below() const noexcept;
   // Why the task itself was asked to stop; null when nobody asked.
   CancelReasonPtr cancel_reason() const noexcept;
 
@@ -145,6 +150,7 @@ class TaskRecord : public Waitable {
 
  private:
   friend class CancelRegion;
+  friend class Dependencies;
   friend class ReadyQueue;
   friend class Scheduler;
   friend class Scope;
@@ -173,6 +179,9 @@ class TaskRecord : public Waitable {
 struct TaskRecord::Extras {
   std::string name;
   CancelReasonPtr cancel;
+  std::exception_ptr refused;     // it must not begin, and fails with this when its turn comes
+  std::uint64_t chain_below = 0;  // see chain_below()
+  std::uint32_t cost = 1;         // what it adds to the chain of those it waits for
 };
 
 static_assert(sizeof(TaskRecord) == 128, "a record is two cache lines");

@@ -59,6 +59,8 @@ class TaskTable {
   }
   // The record with this id, or null when its slot was given back.
   TaskRecord* find(TaskId id) const noexcept;
+  // A task had this id once, and nothing of it is left.
+  bool was_given_back(TaskId id) const noexcept;
   std::size_t size() const noexcept { return live_; }
   // An address in the arena.
   std::byte* origin() const noexcept { return blocks_.front(); }

@@ -221,31 +221,63 @@ auto borrowed(V view) {
   return detail::Borrowed<V>{view};
 }
 
+namespace detail {
+
+// What a callable is stored as with its arguments, once it is known that it can be spawned with them.
+// All types are decayed.
+template <class F, class... Args>
+struct Spawnable {
+  static constexpr bool is_callable = !IsTask<F>::value && std::is_invocable_v<F, Args...>;
+  static constexpr bool check() {
+    (refuse_views<Args>(), ...);
+    if constexpr (IsTask<F>::value) {
+      static_assert(
+          always_false<F>,
+          "spawn takes the callable and its arguments: write spawn(f, x), not spawn(f(x)), "
+          "so that the arguments live as long as the task");
+    } else if constexpr (!is_callable) {
+      static_assert(
+          always_false<F>,
+          "this callable cannot be called with these arguments (they are passed as rvalues "
+          "of their stored copies; use std::ref for a reference)");
+    } else {
+      static_assert(IsTask<std::invoke_result_t<F, Args...>>::value,
+                    "spawn needs a coroutine that returns a Task: Task<T> f(...)");
+    }
+    return is_callable;
+  }
+  template <class G, class... As>
+  static auto closure(G&& f, As&&... args) {
+    using Closure = typename ClosureOf<typename SignatureOf<F>::type, F, Args...>::type;
+    return Closure(std::in_place, std::forward<G>(f), std::forward<As>(args)...);
+  }
+};
+
+// The value that a task computes whose code this closure makes.
+template <class Closure>
+using ResultOf = typename std::invoke_result_t<Closure&>::value_type;
+
+// The scheduler and the scope of a spawn that names a scope, or names none.
+struct Place {
+  explicit Place(Scope* named)
+      : scheduler(named != nullptr ? named->scheduler() : Scheduler::require("spawn()")),
+        scope(named != nullptr ? *named : scheduler.scope_of(*scheduler.running())) {}
+  Scheduler& scheduler;
+  Scope& scope;
+};
+
+}  // namespace detail
+
 template <class F, class... Args>
 auto Spawner::start(const Site& site, F&& f, Args&&... args) const {
-  (detail::refuse_views<std::decay_t<Args>>(), ...);
-  if constexpr (detail::IsTask<std::decay_t<F>>::value) {
-    static_assert(detail::always_false<F>,
-                  "spawn takes the callable and its arguments: write spawn(f, x), not spawn(f(x)), "
-                  "so that the arguments live as long as the task");
-  } else if constexpr (!std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>...>) {
-    static_assert(detail::always_false<F>,
-                  "this callable cannot be called with these arguments (they are passed as rvalues "
-                  "of their stored copies; use std::ref for a reference)");
-  } else {
-    using Result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;
-    static_assert(detail::IsTask<Result>::value,
-                  "spawn needs a coroutine that returns a Task: Task<T> f(...)");
-    using T = typename Result::value_type;
-    using Signature = typename detail::SignatureOf<std::decay_t<F>>::type;
-    using Closure =
-        typename detail::ClosureOf<Signature, std::decay_t<F>, std::decay_t<Args>...>::type;
-    using Record = SpawnedCoroutine<T, Closure>;
-    Scheduler& scheduler = scope_ != nullptr ? scope_->scheduler() : Scheduler::require("spawn()");
-    Scope& scope = scope_ != nullptr ? *scope_ : scheduler.scope_of(*scheduler.running());
-    Record& record = scheduler.make_task<Record>(
-        scope, priority_, site,
-        Closure(std::in_place, std::forward<F>(f), std::forward<Args>(args)...));
+  using Spawned = detail::Spawnable<std::decay_t<F>, std::decay_t<Args>...>;
+  if constexpr (Spawned::check()) {
+    const detail::Place place(scope_);
+    using Closure = decltype(Spawned::closure(std::forward<F>(f), std::forward<Args>(args)...));
+    using T = detail::ResultOf<Closure>;
+    auto& record = place.scheduler.template make_task<SpawnedCoroutine<T, Closure>>(
+        place.scope, priority_, site,
+        Spawned::closure(std::forward<F>(f), std::forward<Args>(args)...));
     return Handle<T>::adopt(record);
   }
 }

@@ -15,6 +15,7 @@
 #include "tiffany/base/outcome.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/cancel.hpp"
+#include "tiffany/core/failures.hpp"
 #include "tiffany/core/group.hpp"
 #include "tiffany/core/scope.hpp"
 #include "tiffany/core/sleep.hpp"
@@ -32,8 +33,8 @@ namespace detail {
 // (`decided`), a cancel that comes while it waits does not count.
 Task<void> close_scope(Scope& scope, bool decided = false);
 
-template <class Body, class R>
-Task<R> scope_block(Body body, ScopePolicy policy) {
+template <class R, class Body>
+Task<R> scope_block(ScopePolicy policy, Body body) {
   Scope scope(policy);
   std::optional<ValueOf<R>> result;
   try {
@@ -50,27 +51,74 @@ Task<R> scope_block(Body body, ScopePolicy policy) {
   if constexpr (!std::is_void_v<R>) co_return std::move(*result);
 }
 
-}  // namespace detail
-
-// co_await scope([&](Scope& s) -> Task<R> { ... }): runs the block as part of this task; no task
-// spawned into `s` outlives it. Gives what the block returns.
-//
-// With the default policy the first failure of a task cancels the block and the other tasks and is
-// thrown from here. What the block itself throws does the same.
-//
-// Cancel. Before start: the block begins, and throws at its first suspension. While parked: the
-// block unwinds, its tasks are cancelled and joined, then Cancelled goes on outwards. After
-// completion of the block: the tasks are cancelled and joined.
 template <class Body>
-auto scope(Body&& body, ScopePolicy policy = ScopePolicy::fail_fast) {
+Task<TaskId> first_success_block(Body body) {
+  Scope scope(ScopePolicy::first_success);
+  try {
+    co_await body(scope);
+  } catch (...) {
+    scope.block_threw(std::current_exception());
+  }
+  co_await close_scope(scope);
+  co_return scope.winner();
+}
+
+// The type of what the block of a scope returns.
+template <class Body>
+struct BlockOf {
   using Block = std::decay_t<Body>;
   static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<Block>,
                 "a scope's block captures by reference: write [&], or keep the block in a variable "
                 "and pass that (GCC 12 destroys owning captures twice in an awaited expression)");
   using Result = std::invoke_result_t<Block&, Scope&>;
-  static_assert(detail::IsTask<Result>::value,
+  static_assert(IsTask<Result>::value,
                 "the block of a scope is a coroutine: [&](Scope& s) -> Task<void> { ... }");
-  return detail::scope_block<Block, typename Result::value_type>(std::forward<Body>(body), policy);
+  using Value = typename Result::value_type;
+};
+
+template <ScopePolicy kPolicy>
+struct PolicyTag {};
+
+}  // namespace detail
+
+// What scope() may be given before the block.
+inline constexpr detail::PolicyTag<ScopePolicy::fail_fast> fail_fast{};
+inline constexpr detail::PolicyTag<ScopePolicy::collect_all> collect_all{};
+inline constexpr detail::PolicyTag<ScopePolicy::first_success> first_success{};
+
+// co_await scope([&](Scope& s) -> Task<R> { ... }): runs the block as part of this task; no task
+// spawned into `s` outlives it. Gives what the block returns.
+//
+// The policy says what a failure does. What the block itself throws always cancels the tasks, and is
+// thrown from here.
+//
+//   scope(block)                 fail_fast: the first failure of a task does the same.
+//   scope(collect_all, block)    Every task runs to its end. The failures that nobody has looked at
+//                                through a handle by then are thrown together, as TasksFailed.
+//   scope(first_success, block)  The first of the tasks that the block started and that completes
+//                                cancels the others and, if it still runs, the block. Gives the id of
+//                                that task; its handle has the value. AllFailed when none completes.
+//
+// Cancel. Before start: the block begins, and throws at its first suspension. While parked: the
+// block unwinds, its tasks are cancelled and joined, then Cancelled goes on outwards. After
+// completion of the block: the tasks are cancelled and joined.
+template <ScopePolicy kPolicy, class Body>
+auto scope(detail::PolicyTag<kPolicy>, Body&& body) {
+  using Block = detail::BlockOf<Body>;
+  if constexpr (kPolicy == ScopePolicy::first_success) {
+    static_assert(
+        std::is_void_v<typename Block::Value>,
+        "the block of a first_success scope returns nothing, because it may be cut short: "
+        "the value is that of the winner, whose id co_await scope(...) gives");
+    return detail::first_success_block<typename Block::Block>(std::forward<Body>(body));
+  } else {
+    return detail::scope_block<typename Block::Value, typename Block::Block>(
+        kPolicy, std::forward<Body>(body));
+  }
+}
+template <class Body>
+auto scope(Body&& body) {
+  return scope(fail_fast, std::forward<Body>(body));
 }
 
 // ---- shield ----
@@ -161,16 +209,6 @@ struct Won {
   ValueOf<T> value;
 };
 
-// What any() throws when no contender succeeded: every error, in the order of the arguments.
-class AllFailed : public Error {
- public:
-  explicit AllFailed(std::vector<std::exception_ptr> errors);
-  const std::vector<std::exception_ptr>& errors() const noexcept { return errors_; }
-
- private:
-  std::vector<std::exception_ptr> errors_;
-};
-
 namespace detail {
 
 // Makes a task of an operation that lives in the frame of the block that awaits it.
@@ -194,7 +232,7 @@ enum class Decide : std::uint8_t { first_settled, first_success };
 
 template <class T>
 Task<Won<T>> contest(std::vector<Task<T>> operations, Decide by) {
-  Scope scope(ScopePolicy::collect);
+  Scope scope(ScopePolicy::isolate);
   std::vector<Handle<T>> handles = start_all(scope, operations);
   std::optional<std::size_t> winner;
   try {

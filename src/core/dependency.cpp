@@ -1,0 +1,172 @@
+#include "tiffany/core/dependency.hpp"
+
+#include <new>
+
+#include "tiffany/core/failures.hpp"
+#include "tiffany/core/scheduler.hpp"
+
+namespace tiffany {
+
+DependencyFailed::DependencyFailed(const std::string& who, const std::string& dependency,
+                                   std::exception_ptr cause)
+    : Error(Errc::dependency_failed,
+            "The " + who + " was not begun, because " + dependency +
+                ", which it comes after, did not complete: " + error_text(cause)),
+      cause_(std::move(cause)) {}
+
+void DependencyList::add(const Scheduler& scheduler, TaskId id) {
+  if (TaskRecord* task = scheduler.find(id)) return add(*task);
+  if (scheduler.has_forgotten(id)) {
+    throw Error(Errc::stale_handle,
+                "A task was to begin after task " + id.text() +
+                    ", which has ended and is forgotten, so it is not known whether it completed. "
+                    "Keep the handle of a task that others are to come after.");
+  }
+  throw Error(Errc::unknown_task, "A task was to begin after task " + id.text() +
+                                      ", but this scheduler never had a task with that id. Spawn "
+                                      "what others come after first.");
+}
+
+Dependencies::Dependencies(const DependencyList& list) noexcept
+    : count_(list.targets_.size()),
+      chain_below_(list.chain_below),
+      cost_(list.cost),
+      if_failed_(list.if_failed) {
+  for (std::size_t i = 0; i < count_; ++i) new (entries() + i) Entry{{}, list.targets_[i]};
+}
+
+Dependencies::~Dependencies() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    Entry& entry = entries()[i];
+    entry.target->remove_waiter(entry.waiter);
+    entry.~Entry();
+  }
+}
+
+// The entries follow the object in its block.
+std::size_t Dependencies::size_for(std::size_t count) noexcept {
+  static_assert(sizeof(Dependencies) % alignof(Entry) == 0);
+  return sizeof(Dependencies) + count * sizeof(Entry);
+}
+
+Dependencies::Entry* Dependencies::entries() noexcept {
+  return std::launder(reinterpret_cast<Entry*>(this + 1));
+}
+
+const Dependencies::Entry* Dependencies::entries() const noexcept {
+  return std::launder(reinterpret_cast<const Entry*>(this + 1));
+}
+
+Dependencies::Owner Dependencies::make(Arena& arena, const DependencyList& list) {
+  return Owner(new (arena.allocate(size_for(list.targets_.size()))) Dependencies(list));
+}
+
+void Dependencies::Delete::operator()(Dependencies* dependencies) const noexcept {
+  const std::size_t size = size_for(dependencies->count_);
+  dependencies->~Dependencies();
+  Arena::deallocate(dependencies, size);
+}
+
+// This one has ended in a way that ends the wait.
+bool Dependencies::decides(const Waitable& target) const noexcept {
+  return target.state() != State::completed && if_failed_ != IfFailed::run;
+}
+
+void Dependencies::begin(Owner owner, Scheduler& scheduler, TaskRecord& task) noexcept {
+  Dependencies& self = *owner;
+  if (self.cost_ != 1 || self.chain_below_ != 0) {
+    task.extras().cost = self.cost_;
+    task.extras().chain_below = self.chain_below_;
+  }
+  for (std::size_t i = 0; i < self.count_; ++i) {
+    Waitable& target = *self.entries()[i].target;
+    if (!target.settled()) {
+      ++self.left_;
+    } else if (self.decides(target)) {
+      return let_go(std::move(owner), scheduler, task, &target);
+    }
+  }
+  if (self.left_ == 0) return let_go(std::move(owner), scheduler, task, nullptr);
+  for (std::size_t i = 0; i < self.count_; ++i) {
+    Entry& entry = self.entries()[i];
+    if (!entry.target->settled()) entry.target->add_waiter(entry.waiter, task);
+  }
+  task.waiting_on_ = owner.release();
+  self.raise_chains(scheduler, task);
+}
+
+void Dependencies::withdraw(TaskRecord&) noexcept { const Owner gone(this); }
+
+void Dependencies::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
+  Entry& entry = reinterpret_cast<Entry&>(waiter);  // the waiter is its first member
+  --left_;
+  Waitable* const failed = decides(*entry.target) ? entry.target.get() : nullptr;
+  if (failed != nullptr || left_ == 0) let_go(Owner(this), scheduler, *waiter.task, failed);
+}
+
+// The wait is over: the task begins when its turn comes, or ends then because of the one that failed.
+void Dependencies::let_go(Owner owner, Scheduler& scheduler, TaskRecord& task,
+                          Waitable* failed) noexcept {
+  task.waiting_on_ = nullptr;
+  if (failed != nullptr) {
+    task.set(TaskRecord::kDeliverCancel);
+    if (owner->if_failed_ == IfFailed::fail) {
+      failed->mark_observed();
+      task.extras().refused = std::make_exception_ptr(
+          DependencyFailed(task.describe(), failed->describe(), failed->error()));
+    } else {
+      const bool cancelled = failed->state() == State::cancelled;
+      task.extras().cancel = scheduler.reason(CancelCause::dependency,
+                                              "it comes after " + failed->describe() + ", which " +
+                                                  (cancelled ? "was cancelled" : "failed"),
+                                              task.spawn_site_);
+      task.set(TaskRecord::kCancelPending);
+    }
+  }
+  scheduler.ready_.push(task);
+}
+
+// Tells those that the task comes after, and those that they come after if they have not begun, how
+// long the chain below them has become. Not recursive: a chain may be a million tasks long.
+void Dependencies::raise_chains(Scheduler& scheduler, TaskRecord& task) const {
+  ReadyPolicy* const policy = scheduler.ready_.policy();
+  if (policy == nullptr || !policy->wants_chains()) return;
+  std::vector<const TaskRecord*> raised{&task};
+  while (!raised.empty()) {
+    const TaskRecord& below = *raised.back();
+    raised.pop_back();
+    if (below.state_ != State::pending || below.waiting_on_ == nullptr) continue;  // has begun
+    const auto& waits = static_cast<const Dependencies&>(*below.waiting_on_);
+    for (std::size_t i = 0; i < waits.count_; ++i) {
+      auto* const above = dynamic_cast<TaskRecord*>(waits.entries()[i].target.get());
+      if (above == nullptr || above->settled()) continue;
+      const std::uint64_t chain = below.chain_below() + waits.cost_;
+      if (above->chain_below() >= chain) continue;
+      policy->chain_grows(*above, chain);
+      above->extras().chain_below = chain;
+      raised.push_back(above);
+    }
+  }
+}
+
+std::string Dependencies::describe() const {
+  // The innermost matter most to a reader, and a thousand are of no use.
+  constexpr std::size_t kShown = 8;
+  std::string out;
+  std::size_t pending = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (entries()[i].target->settled() || ++pending > kShown) continue;
+    if (!out.empty()) out += " and ";
+    out += entries()[i].target->describe();
+  }
+  if (pending > kShown) out += " and " + std::to_string(pending - kShown) + " more";
+  return out + ", before it begins";
+}
+
+void Dependencies::visit_waits(WaitVisitor& visitor) const {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (!entries()[i].target->settled()) visitor.on_waitable(*entries()[i].target);
+  }
+}
+
+}  // namespace tiffany
