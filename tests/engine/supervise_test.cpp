@@ -235,6 +235,26 @@ TEST(Supervise, T11_WhoHasEndedForGoodIsNotBroughtBackByTheRestartOfOthers) {
   EXPECT_EQ(stage.trace, Trace({"0 +b", "5 -b", "5 +b", "30 -b"}));
 }
 
+TEST(Supervise, T11_WhoReturnsAtTheMomentAnotherFailsHasEndedForGood) {
+  Stage stage;
+  int runs = 0;
+  const auto returns = [&]() -> Task<void> {
+    ++runs;
+    co_await sleep(5ms);
+  };
+  const auto program = [&]() -> Task<void> {
+    const auto tree = [&]() -> Task<void> {
+      co_await supervise(Supervision(Strategy::one_for_all), [&](Supervisor& s) {
+        s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{5});
+        s.transient("returns", returns);
+      });
+    };
+    co_await within(30ms, tree());
+  };
+  run_program(program, stage.options());
+  EXPECT_EQ(runs, 1);
+}
+
 TEST(Supervise, T11_ASiblingThatAnswersTheCancelByReturningIsStillRestarted) {
   Stage stage;
   int runs = 0;
