@@ -142,6 +142,51 @@ TEST(After, T19_EverySeedOfTheOrderKeepsTheDependencies) {
   }
 }
 
+// Random graphs with random failures and policies, against what the words say.
+TEST(After, T19_EndsAsTheModelSaysForEveryShapeSeedAndOrder) {
+  constexpr std::size_t kTasks = 30;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed, "graph");
+    std::vector<State> expected;
+    std::vector<bool> began(kTasks, false);
+    std::vector<bool> should_begin;
+    const auto body = [&](std::size_t i, std::uint64_t turns, bool fails) -> Task<void> {
+      began[i] = true;
+      for (; turns > 0; --turns) co_await sleep(Duration(turns % 2));
+      if (fails) throw std::runtime_error("broke");
+    };
+    const auto program = [&]() -> Task<void> {
+      std::vector<Handle<void>> handles;
+      for (std::size_t i = 0; i < kTasks; ++i) {
+        const auto policy = static_cast<IfFailed>(random.below(3));
+        const bool fails = random.below(6) == 0;
+        std::vector<Handle<void>> after;
+        bool all_completed = true;
+        for (std::size_t before = 0; before < i; ++before) {
+          if (random.below(10) != 0) continue;
+          after.push_back(handles[before]);
+          all_completed = all_completed && expected[before] == State::completed;
+        }
+        should_begin.push_back(all_completed || policy == IfFailed::run);
+        const State end = fails ? State::failed : State::completed;
+        const State unbegun = policy == IfFailed::skip ? State::cancelled : State::failed;
+        expected.push_back(should_begin.back() ? end : unbegun);
+        handles.push_back(
+            spawn.after(after).if_failed(policy)(std::ref(body), i, random.below(4), fails));
+        if (random.below(5) == 0) co_await sleep(1ns);
+      }
+      const auto ends = co_await all_settled(handles);
+      for (std::size_t i = 0; i < kTasks; ++i) {
+        EXPECT_EQ(handles[i].state(), expected[i]) << "task " << i << " of seed " << seed;
+        EXPECT_EQ(began[i], should_begin[i]) << "task " << i << " of seed " << seed;
+      }
+    };
+    if (seed % 3 == 0) run_program(program, silent());
+    if (seed % 3 == 1) run_program(program, silent().order(random_order(seed)));
+    if (seed % 3 == 2) run_program(program, silent().order(longest_path_order()));
+  }
+}
+
 // ---- Ids ----
 
 TEST(After, T19_AnIdThatNoTaskEverHadIsAnErrorAtTheCall) {

@@ -235,6 +235,26 @@ TEST(Supervise, T11_WhoHasEndedForGoodIsNotBroughtBackByTheRestartOfOthers) {
   EXPECT_EQ(stage.trace, Trace({"0 +b", "5 -b", "5 +b", "30 -b"}));
 }
 
+TEST(Supervise, T11_WhoReturnsAtTheMomentAnotherFailsHasEndedForGood) {
+  Stage stage;
+  int runs = 0;
+  const auto returns = [&]() -> Task<void> {
+    ++runs;
+    co_await sleep(5ms);
+  };
+  const auto program = [&]() -> Task<void> {
+    const auto tree = [&]() -> Task<void> {
+      co_await supervise(Supervision(Strategy::one_for_all), [&](Supervisor& s) {
+        s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{5});
+        s.transient("returns", returns);
+      });
+    };
+    co_await within(30ms, tree());
+  };
+  run_program(program, stage.options());
+  EXPECT_EQ(runs, 1);
+}
+
 TEST(Supervise, T11_ASiblingThatAnswersTheCancelByReturningIsStillRestarted) {
   Stage stage;
   int runs = 0;
@@ -454,6 +474,25 @@ TEST(Supervise, T11_TheWaitDoublesUpToItsLimitAndBeginsAnewWhenTheChildStaysUp) 
                    "100 +a", "1100 -a", "1110 +a", "1110 -a", "1130 +a", "1200 -b", "1200 -a"}));
   EXPECT_EQ(stage.said.at(2),
             "child \"a\" failed: a broke. Restart 3 of 10 within 1 s: \"a\" in 35 ms.");
+}
+
+TEST(Supervise, T11_ChildrenBackOffEachForItself) {
+  Stage stage;
+  const auto program = [&]() -> Task<void> {
+    const auto tree = [&]() -> Task<void> {
+      co_await supervise(Supervision(Strategy::one_for_one).intensity(9, 1s).backoff(10ms, 80ms),
+                         [&](Supervisor& s) {
+                           s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{0, 0});
+                           s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{15});
+                           s.permanent("c", &Stage::worker, &stage, "c", std::vector<int>{25});
+                         });
+    };
+    co_await within(50ms, tree());
+  };
+  run_program(program, stage.options());
+  // a waits from 0 to 10 and from 10 to 30, b from 15 to 25, c from 25 to 35.
+  EXPECT_EQ(stage.trace, Trace({"0 +a", "0 +b", "0 +c", "0 -a", "10 +a", "10 -a", "15 -b", "25 -c",
+                                "25 +b", "30 +a", "35 +c", "50 -c", "50 -b", "50 -a"}));
 }
 
 TEST(Supervise, T11_CancelledWhileBackingOffItStartsNobodyAgain) {
