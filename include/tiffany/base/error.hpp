@@ -28,7 +28,11 @@ namespace tiffany {
   X(unknown_promise, 114, "no pending external promise has this UUID or type")               \
   X(diverged, 115, "a recorded order does not fit the program that it drives")               \
   X(no_wake_source, 116, "a poll-style task returned pending and registered no way to wake") \
-  X(self_join, 117, "a task waited for itself")
+  X(self_join, 117, "a task waited for itself")                                              \
+  X(mailbox_closed, 140, "a mailbox was awaited that nobody can post to any more")           \
+  X(check_failed, 141, "a check() of a test did not hold")                                   \
+  X(no_answer, 142, "a mock was called and its script has no answer for the call")           \
+  X(never_ends, 143, "a program under test was still running after its limit of picks")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,
