@@ -202,7 +202,7 @@ Exploration explore(const Body& body, const Seeds& seeds, const ExploreOptions& 
     return result;
   }
   result.found = run.deviations;
-  Run best = shrink(body, std::move(run), options, result);
+  Run best = shrink(body, std::move(run), choices, options, result);
   // Once more, to have the order in words.
   Run last = run_once(body, Schedule::with(best.deviations), options, true);
   if (last.kind != best.kind) {

@@ -28,7 +28,8 @@ Run run_once(const Body& body, Schedule schedule, const ExploreOptions& options,
              bool record = false);
 
 // The fewest deviations that fail as `first` did. Sets what concerns it in `result`, and gives the
-// last run that failed.
-Run shrink(const Body& body, Run first, const ExploreOptions& options, Exploration& result);
+// last run that failed. `choices`: of the first in first out run.
+Run shrink(const Body& body, Run first, std::size_t choices, const ExploreOptions& options,
+           Exploration& result);
 
 }  // namespace tiffany::test::detail

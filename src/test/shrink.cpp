@@ -9,6 +9,7 @@ namespace {
 
 // Where runs are long, a limit on their number says little about the time they take.
 constexpr std::size_t kMaxPicks = 5'000'000;
+constexpr std::uint64_t kOtherSeeds = 500;
 
 class Shrinker {
  public:
@@ -26,6 +27,19 @@ class Shrinker {
       remove_parts();
     } while (lower_an_index());
     return !out_of_runs();
+  }
+
+  // What cannot be made smaller by small steps may still be far from the smallest. So the orders of
+  // other seeds that fail in the same way are reduced too, and the best of them wins.
+  void try_other_seeds(std::uint64_t first, std::size_t choices) {
+    for (std::uint64_t seed = first; seed < first + kOtherSeeds; ++seed) {
+      if (best_.deviations.size() <= 3 || runs_ >= options_.max_shrink_runs() / 2) return;
+      std::optional<Run> other = run_with(Schedule::seeded(seed, choices, options_.strategy()));
+      if (!other || other->kind != best_.kind) continue;
+      Run shortest = std::exchange(best_, std::move(*other));
+      make_minimal();
+      if (best_.deviations.size() >= shortest.deviations.size()) best_ = std::move(shortest);
+    }
   }
 
   // Tries all lists that are shorter, the shortest first. True when it got through.
@@ -46,15 +60,15 @@ class Shrinker {
   }
   // Runs the body once more; when it fails in the same way, that run is the best from now on.
   bool attempt(Deviations deviations) {
-    std::optional<Run> run = run_with(std::move(deviations));
+    std::optional<Run> run = run_with(Schedule::with(std::move(deviations)));
     if (!run || run->kind != best_.kind) return false;
     best_ = std::move(*run);
     return true;
   }
-  std::optional<Run> run_with(Deviations deviations) {
+  std::optional<Run> run_with(Schedule schedule) {
     if (out_of_runs()) return std::nullopt;
     ++runs_;
-    Run run = run_once(body_, Schedule::with(std::move(deviations)), options_);
+    Run run = run_once(body_, std::move(schedule), options_);
     picks_ += run.pick_count;
     return run;
   }
@@ -87,7 +101,7 @@ class Shrinker {
   }
   // All ways to add `more` deviations behind those of `prefix`.
   bool search(const Deviations& prefix, std::size_t more) {
-    const std::optional<Run> run = run_with(prefix);
+    const std::optional<Run> run = run_with(Schedule::with(prefix));
     if (!run) return false;
     for (std::size_t choice = prefix.empty() ? 0 : prefix.back().choice + 1;
          choice < run->widths.size(); ++choice) {
@@ -111,10 +125,12 @@ class Shrinker {
 
 }  // namespace
 
-Run shrink(const Body& body, Run first, const ExploreOptions& options, Exploration& result) {
+Run shrink(const Body& body, Run first, std::size_t choices, const ExploreOptions& options,
+           Exploration& result) {
   Shrinker shrinker(body, std::move(first), options);
   if (shrinker.confirm()) {
     result.minimal = shrinker.make_minimal();
+    shrinker.try_other_seeds(result.seed + 1, choices);
     result.fewest = result.minimal && shrinker.make_fewest();
   } else {
     result.unstable = true;
