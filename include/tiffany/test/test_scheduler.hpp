@@ -116,7 +116,7 @@ class TestScheduler {
   // What tasks failed with that nobody looked at.
   const std::vector<std::exception_ptr>& unseen_errors() const noexcept { return unseen_errors_; }
   // What is not over, for a test that expects nothing: tasks, timers, frames, promises. Empty when
-  // nothing is left. Promises that the test itself holds count.
+  // nothing is left. Promises, and results in handles, that the test itself holds count.
   std::string leftovers() const;
   // The order of the run so far.
   const DeviationOrder& order() const noexcept { return *order_; }
