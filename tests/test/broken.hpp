@@ -28,10 +28,12 @@ inline Task<void> deposit(int& balance, int amount, int before) {
 
 inline Task<void> lost_update() {
   int balance = 0;
-  auto a = spawn(deposit, std::ref(balance), 10, 0);
-  auto b = spawn(deposit, std::ref(balance), 20, 2);
-  auto c = spawn(deposit, std::ref(balance), 30, 5);
-  co_await gather(a, b, c);
+  co_await scope([&](Scope& s) -> Task<void> {
+    s.spawn(deposit, std::ref(balance), 10, 0);
+    s.spawn(deposit, std::ref(balance), 20, 2);
+    s.spawn(deposit, std::ref(balance), 30, 5);
+    co_return;
+  });
   test::check(balance == 60, "a deposit was lost");
 }
 
@@ -49,9 +51,11 @@ inline Task<void> serve(const std::string& config) {
 
 inline Task<void> order_violation() {
   std::string config;
-  auto loader = spawn(load, std::ref(config)).named("loader");
-  auto server = spawn(serve, std::ref(config)).named("server");
-  co_await gather(loader, server);
+  co_await scope([&](Scope& s) -> Task<void> {
+    s.spawn(load, std::ref(config)).named("loader");
+    s.spawn(serve, std::ref(config)).named("server");
+    co_return;
+  });
 }
 
 // ---- A deadlock of three: each has one lock and wants the next
@@ -106,18 +110,22 @@ inline Task<void> use_both(Lock& first, Lock& second, int before) {
 
 inline Task<void> deadlock_of_three() {
   Lock a, b, c;
-  auto one = spawn(use_both, std::ref(a), std::ref(b), 0).named("one");
-  auto two = spawn(use_both, std::ref(b), std::ref(c), 4).named("two");
-  auto three = spawn(use_both, std::ref(c), std::ref(a), 8).named("three");
-  co_await gather(one, two, three);
+  co_await scope([&](Scope& s) -> Task<void> {
+    s.spawn(use_both, std::ref(a), std::ref(b), 0).named("one");
+    s.spawn(use_both, std::ref(b), std::ref(c), 4).named("two");
+    s.spawn(use_both, std::ref(c), std::ref(a), 8).named("three");
+    co_return;
+  });
 }
 
 inline Task<void> repaired_deadlock_of_three() {
   Lock a, b, c;
-  auto one = spawn(use_both, std::ref(a), std::ref(b), 0).named("one");
-  auto two = spawn(use_both, std::ref(b), std::ref(c), 4).named("two");
-  auto three = spawn(use_both, std::ref(a), std::ref(c), 8).named("three");  // always in one order
-  co_await gather(one, two, three);
+  co_await scope([&](Scope& s) -> Task<void> {
+    s.spawn(use_both, std::ref(a), std::ref(b), 0).named("one");
+    s.spawn(use_both, std::ref(b), std::ref(c), 4).named("two");
+    s.spawn(use_both, std::ref(a), std::ref(c), 8).named("three");  // always in one order
+    co_return;
+  });
 }
 
 }  // namespace broken

@@ -11,7 +11,8 @@
 //
 // The body is a coroutine or a plain function, with or without a TestScheduler& as its parameter. It
 // is called anew for every run, so it must make everything that it changes. A coroutine runs as a task
-// until everything that it started has ended; a function drives the scheduler by itself.
+// until everything that it started has ended; a function drives the scheduler by itself. Tasks that
+// refer to variables of the body belong into a scope in it: when something fails, the body ends.
 //
 // A run fails when the body throws, when a task fails and nobody looks at its error, when tasks are
 // left that nothing can wake (Deadlock), when a check() does not hold (even if somebody catches
