@@ -657,7 +657,7 @@ void Scheduler::report_failure(TaskRecord& task) noexcept {
   const std::string message =
       task.describe() + ", spawned at " + site_text(task.spawn_site_) +
       ", failed and nobody looked at the error: " + error_text(task.error());
-  log_(LogLine{now_, task.id_, task.name(), message});
+  log_(LogLine{now_, task.id_, task.name(), message, task.error()});
 }
 
 void Scheduler::system_task_failed(TaskRecord& task) noexcept {

@@ -34,7 +34,11 @@ namespace tiffany {
   X(system_task_failed, 132, "a system task failed, and that ends the run")                  \
   X(unknown_task, 133, "an id that no task has or had was used as a dependency")             \
   X(dependency_failed, 134, "a task was not begun because a task it comes after failed")     \
-  X(bad_graph, 135, "a task graph has a name twice, an unknown name, or a cycle")
+  X(bad_graph, 135, "a task graph has a name twice, an unknown name, or a cycle")            \
+  X(mailbox_closed, 140, "a mailbox was awaited that nobody can post to any more")           \
+  X(check_failed, 141, "a check() of a test did not hold")                                   \
+  X(no_answer, 142, "a mock was called and its script has no answer for the call")           \
+  X(never_ends, 143, "a program under test was still running after its limit of picks")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,

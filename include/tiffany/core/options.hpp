@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,8 @@ struct LogLine {
   TaskId task;
   std::string_view task_name;
   std::string_view message;
+  // Set when the line reports a task that failed and whose error nobody looked at.
+  std::exception_ptr unseen_error{};
 };
 
 // What the failure of a system task (priority 0, in the root scope) does.

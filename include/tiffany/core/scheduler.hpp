@@ -7,7 +7,7 @@
 // no timer is armed, nothing from outside can come, and tasks are left, that is a deadlock.
 //
 // Thread safety: a scheduler is driven by one thread at a time. Other threads reach it through
-// ExternalPromise and Gateway only (core/external.hpp).
+// ExternalPromise, Gateway (core/external.hpp) and MailSender (core/mailbox.hpp) only.
 #pragma once
 
 #include <cstddef>
