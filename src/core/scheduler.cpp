@@ -334,7 +334,10 @@ void Scheduler::admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t 
   record.id_ = id;
   record.priority_ = priority;
   record.spawn_site_ = site;
-  if (running_ != nullptr) record.parent_ = running_->id_;
+  if (running_ != nullptr) {
+    record.parent_ = running_->id_;
+    if (running_->extras_ != 0) record.inherit(*running_);
+  }
   ++live_tasks_;
   scope.add(record);
   ready_.push(record);
@@ -343,6 +346,7 @@ void Scheduler::admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t 
 
 void Scheduler::finish(TaskRecord& task, State state) noexcept {
   trace_ = mix(trace_, task.id_.value() + static_cast<std::uint64_t>(state));
+  if (task.extras_ != 0) task.leave_heritage(state);
   --live_tasks_;
   ready_.unreserve(task.priority_);
   task.settle(*this, state);
@@ -406,8 +410,8 @@ const CancelReasonPtr* Scheduler::effective_reason(const TaskRecord& task) noexc
     if (region->reason_ != nullptr) return &region->reason_;
     if (CancelRegion::hides(region->kind_)) return nullptr;
   }
-  return task.extras_ != nullptr && task.extras_->cancel != nullptr ? &task.extras_->cancel
-                                                                    : nullptr;
+  const TaskRecord::Extras* own = task.own_extras();
+  return own != nullptr && own->cancel != nullptr ? &own->cancel : nullptr;
 }
 
 void Scheduler::refresh_cancel(TaskRecord& task) noexcept {

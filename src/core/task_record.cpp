@@ -8,20 +8,76 @@
 namespace tiffany {
 
 TaskRecord::Extras& TaskRecord::extras() {
-  if (extras_ == nullptr) extras_ = new Extras();
-  return *extras_;
+  if (extras_ == 0 || tag() != kExtrasTag) {
+    auto* made = new Extras();
+    if (tag() == kHeritageTag) made->heritage = Ref<Heritage>::adopt(untagged<Heritage>());
+    if (tag() == kLastWordsTag) made->last_words = Ref<LogLink>::adopt(untagged<LogLink>());
+    extras_ = reinterpret_cast<std::uintptr_t>(made);
+  }
+  return *untagged<Extras>();
+}
+
+Heritage* TaskRecord::heritage_in_extras() const noexcept {
+  return untagged<Extras>()->heritage.get();
+}
+
+void TaskRecord::set_heritage(Ref<Heritage> heritage) noexcept {
+  if (Extras* own = own_extras()) {
+    own->heritage = std::move(heritage);
+    return;
+  }
+  const auto old = Ref<Heritage>::adopt(untagged<Heritage>());
+  Heritage* given = heritage.detach();
+  extras_ = given != nullptr ? reinterpret_cast<std::uintptr_t>(given) | kHeritageTag : 0;
+}
+
+Heritage& TaskRecord::own_heritage(Arena& arena) {
+  // Only destructors that run after its end come here with last words spoken.
+  if (tag() == kLastWordsTag) extras();
+  Heritage* present = heritage();
+  if (present == nullptr) {
+    set_heritage(Ref<Heritage>::adopt(make_in<Heritage>(arena)));
+  } else if (present->refs() > 1) {
+    set_heritage(Ref<Heritage>::adopt(make_in<Heritage>(arena, *present)));
+  }
+  return *heritage();
+}
+
+LogLink* TaskRecord::last_words() const noexcept {
+  if (tag() == kLastWordsTag) return untagged<LogLink>();
+  const Extras* own = own_extras();
+  return own != nullptr ? own->last_words.get() : nullptr;
+}
+
+void TaskRecord::leave_heritage(State state) noexcept {
+  Heritage* left = heritage();
+  if (left == nullptr) return;
+  Ref<LogLink> told;
+  // A task that did not write to its log still has the one it inherited.
+  if (state != State::cancelled && left->log && left->log->owner() == id_) told = left->log->told();
+  // What goes may, in its destructors, write to the store once more; that goes the same way.
+  while (heritage() != nullptr) set_heritage(Ref<Heritage>());
+  if (!told) return;
+  flags_ = static_cast<std::uint8_t>(flags_ | kTold);
+  if (Extras* own = own_extras()) {
+    own->last_words = std::move(told);
+  } else {
+    extras_ = reinterpret_cast<std::uintptr_t>(told.detach()) | kLastWordsTag;
+  }
 }
 
 void TaskRecord::ended(Scheduler&) noexcept {}
 
 std::string_view TaskRecord::name() const noexcept {
-  return extras_ != nullptr ? std::string_view(extras_->name) : std::string_view();
+  const Extras* own = own_extras();
+  return own != nullptr ? std::string_view(own->name) : std::string_view();
 }
 
 void TaskRecord::set_name(std::string_view name) { extras().name = name; }
 
 CancelReasonPtr TaskRecord::cancel_reason() const noexcept {
-  return extras_ != nullptr ? extras_->cancel : nullptr;
+  const Extras* own = own_extras();
+  return own != nullptr ? own->cancel : nullptr;
 }
 
 std::string TaskRecord::describe() const {
@@ -51,7 +107,12 @@ void TaskRecord::dispose() noexcept {
   }
   if (state_ == State::completed) drop_value();
   if (state_ == State::failed) unstore<std::exception_ptr>();
-  delete extras_;
+  while (heritage() != nullptr) set_heritage(Ref<Heritage>());
+  if (tag() == kLastWordsTag) {
+    untagged<LogLink>()->release();
+  } else {
+    delete untagged<Extras>();
+  }
   if (orphan) {
     TaskTable::give_back_orphan(*this);
   } else {

@@ -28,7 +28,10 @@ namespace tiffany {
   X(unknown_promise, 114, "no pending external promise has this UUID or type")               \
   X(diverged, 115, "a recorded order does not fit the program that it drives")               \
   X(no_wake_source, 116, "a poll-style task returned pending and registered no way to wake") \
-  X(self_join, 117, "a task waited for itself")
+  X(self_join, 117, "a task waited for itself")                                              \
+  X(not_in_context, 130, "a value was asked of the context and nobody had set it")           \
+  X(no_handler, 131, "an effect was performed and no handler for it is installed")           \
+  X(key_type, 132, "a name in the state was used with two types")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,
