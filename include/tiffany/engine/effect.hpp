@@ -72,8 +72,11 @@ class StoredHandler final : public HandlerNode<E> {
       static_assert(std::is_same_v<typename Given::value_type, R>,
                     "a handler returns the result of its effect, or a Task of it");
       co_return co_await handler_(std::move(effect));
+    } else if constexpr (std::is_void_v<R>) {
+      handler_(std::move(effect));
+      co_return;
     } else {
-      static_assert(std::is_convertible_v<Given, R> || std::is_void_v<R>,
+      static_assert(std::is_convertible_v<Given, R>,
                     "a handler returns the result of its effect, or a Task of it");
       co_return handler_(std::move(effect));
     }
