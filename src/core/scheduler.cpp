@@ -336,7 +336,8 @@ void Scheduler::admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t 
   record.spawn_site_ = site;
   if (running_ != nullptr) {
     record.parent_ = running_->id_;
-    if (running_->extras_ != 0) record.inherit(*running_);
+    if (running_->has(TaskRecord::kHasHeritage)) [[unlikely]]
+      record.inherit(*running_);
   }
   ++live_tasks_;
   scope.add(record);
@@ -345,8 +346,19 @@ void Scheduler::admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t 
 }
 
 void Scheduler::finish(TaskRecord& task, State state) noexcept {
+  // Apart, so that a task without one has nothing to save around the call.
+  if (task.has(TaskRecord::kHasHeritage)) [[unlikely]]
+    return finish_with_heritage(task, state);
+  end(task, state);
+}
+
+[[gnu::noinline]] void Scheduler::finish_with_heritage(TaskRecord& task, State state) noexcept {
+  task.leave_heritage(state);
+  end(task, state);
+}
+
+inline void Scheduler::end(TaskRecord& task, State state) noexcept {
   trace_ = mix(trace_, task.id_.value() + static_cast<std::uint64_t>(state));
-  if (task.extras_ != 0) task.leave_heritage(state);
   --live_tasks_;
   ready_.unreserve(task.priority_);
   task.settle(*this, state);

@@ -17,11 +17,8 @@ TaskRecord::Extras& TaskRecord::extras() {
   return *untagged<Extras>();
 }
 
-Heritage* TaskRecord::heritage_in_extras() const noexcept {
-  return untagged<Extras>()->heritage.get();
-}
-
 void TaskRecord::set_heritage(Ref<Heritage> heritage) noexcept {
+  heritage ? set(kHasHeritage) : clear(kHasHeritage);
   if (Extras* own = own_extras()) {
     own->heritage = std::move(heritage);
     return;
@@ -49,20 +46,43 @@ LogLink* TaskRecord::last_words() const noexcept {
   return own != nullptr ? own->last_words.get() : nullptr;
 }
 
+void TaskRecord::inherit(const TaskRecord& parent) noexcept {
+  Heritage* shared = parent.heritage();
+  shared->add_ref();
+  extras_ = reinterpret_cast<std::uintptr_t>(shared) | kHeritageTag;
+  set(kHasHeritage);
+}
+
 void TaskRecord::leave_heritage(State state) noexcept {
   Heritage* left = heritage();
-  if (left == nullptr) return;
-  Ref<LogLink> told;
   // A task that did not write to its log still has the one it inherited.
-  if (state != State::cancelled && left->log && left->log->owner() == id_) told = left->log->told();
+  const bool wrote = left->log && left->log->owner() == id_;
+  if (!wrote && left->refs() > 1 && tag() == kHeritageTag) [[likely]] {
+    left->release();  // the most frequent end: nothing told, and others go on with it
+    extras_ = 0;
+    clear(kHasHeritage);
+    return;
+  }
+  Ref<LogLink> told;
+  if (wrote && state != State::cancelled) told = left->log->told();
   // What goes may, in its destructors, write to the store once more; that goes the same way.
-  while (heritage() != nullptr) set_heritage(Ref<Heritage>());
+  while (has(kHasHeritage)) set_heritage(Ref<Heritage>());
   if (!told) return;
   flags_ = static_cast<std::uint8_t>(flags_ | kTold);
   if (Extras* own = own_extras()) {
     own->last_words = std::move(told);
   } else {
     extras_ = reinterpret_cast<std::uintptr_t>(told.detach()) | kLastWordsTag;
+  }
+}
+
+// Not inlined, so that the many records that have none do not pay for it.
+[[gnu::noinline]] void TaskRecord::drop_extras() noexcept {
+  while (has(kHasHeritage)) set_heritage(Ref<Heritage>());
+  if (tag() == kLastWordsTag) {
+    untagged<LogLink>()->release();
+  } else {
+    delete untagged<Extras>();
   }
 }
 
@@ -107,12 +127,8 @@ void TaskRecord::dispose() noexcept {
   }
   if (state_ == State::completed) drop_value();
   if (state_ == State::failed) unstore<std::exception_ptr>();
-  while (heritage() != nullptr) set_heritage(Ref<Heritage>());
-  if (tag() == kLastWordsTag) {
-    untagged<LogLink>()->release();
-  } else {
-    delete untagged<Extras>();
-  }
+  if (extras_ != 0) [[unlikely]]
+    drop_extras();
   if (orphan) {
     TaskTable::give_back_orphan(*this);
   } else {

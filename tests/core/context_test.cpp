@@ -190,6 +190,13 @@ TEST(Context, I2_SpawningWithAValueIntoACancelledScopeGivesTheValueBack) {
   });
 }
 
+TEST(Context, I2_ATaskWithNothingLeftAfterItsBlocksHasNothingToBequeath) {
+  run_program([]() -> Task<void> {
+    co_await with(kDepth, 1, see);
+    EXPECT_EQ(Scheduler::current()->running()->heritage(), nullptr);
+  });
+}
+
 TEST(Context, I2_TheStoreGoesThroughABlockUnchangedByItsEnd) {
   run_program([]() -> Task<void> {
     auto stays = []() -> Task<void> { co_await sleep(10ms); };

@@ -468,21 +468,34 @@ TEST(Store, W5_TheStoreOutsideOfATaskIsAnError) {
 
 // ---- Determinism and preemption
 
-TEST(Store, W5_CallsAreCountedAsStepsAndShowInTheTrace) {
-  const auto trace_of = [](int puts, const StateKey<int>& key) {
-    Scheduler scheduler(Options().virtual_time());
-    auto program = [&]() -> Task<std::uint64_t> {
-      for (int i = 0; i < puts; ++i) put(key, i);
-      co_return Scheduler::current()->running()->steps();
-    };
-    auto handle = scheduler.spawn(std::ref(program));
-    scheduler.run();
-    EXPECT_EQ(detail::result_now(handle), static_cast<std::uint64_t>(puts));
-    return scheduler.trace_hash();
+// The trace hash of a program, which is told how many steps it has made.
+template <class F>
+std::uint64_t trace_of(std::uint64_t steps, F calls) {
+  Scheduler scheduler(Options().virtual_time());
+  auto program = [&]() -> Task<std::uint64_t> {
+    calls();
+    co_return Scheduler::current()->running()->steps();
   };
-  EXPECT_EQ(trace_of(3, kCount), trace_of(3, kCount));
-  EXPECT_NE(trace_of(3, kCount), trace_of(2, kCount));
-  EXPECT_NE(trace_of(3, kCount), trace_of(3, StateKey<int>("other")));
+  auto handle = scheduler.spawn(std::ref(program));
+  scheduler.run();
+  EXPECT_EQ(detail::result_now(handle), steps);
+  return scheduler.trace_hash();
+}
+
+TEST(Store, W5_CallsAreCountedAsStepsAndShowInTheTrace) {
+  const std::vector<std::uint64_t> traces{
+      trace_of(0, [] {}),
+      trace_of(1, [] { put(kCount, 1); }),
+      trace_of(2, [] { put(kCount, 1), put(kCount, 2); }),
+      trace_of(1, [] { put(StateKey<int>("other"), 1); }),
+      trace_of(1, [] { static_cast<void>(get(kCount)); }),
+      trace_of(1, [] { tell("x"); }),
+      trace_of(1, [] { static_cast<void>(told()); }),
+  };
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) EXPECT_NE(traces[i], traces[k]) << i << " and " << k;
+  }
+  EXPECT_EQ(traces[1], trace_of(1, [] { put(kCount, 1); }));
 }
 
 TEST(Store, W5_CallsCountAgainstTheQuantum) {

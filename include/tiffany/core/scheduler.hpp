@@ -267,6 +267,8 @@ class Scheduler {
     std::uint8_t priority_;
   };
 
+  void finish_with_heritage(TaskRecord& task, State state) noexcept;
+  void end(TaskRecord& task, State state) noexcept;
   void admit(TaskRecord& record, TaskId id, Scope& scope, std::uint8_t priority,
              const std::source_location& site) noexcept;
   void count_yield(TaskRecord& task) noexcept {

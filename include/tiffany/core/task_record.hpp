@@ -56,10 +56,7 @@ class TaskRecord : public Waitable {
   // ---- For the context and the store ----
 
   // What it inherited or set; null when that is nothing, and after its end.
-  Heritage* heritage() const noexcept {
-    if (tag() == kHeritageTag) return untagged<Heritage>();
-    return tag() == kExtrasTag && extras_ != 0 ? heritage_in_extras() : nullptr;
-  }
+  Heritage* heritage() const noexcept;
   // The same, made for this task alone, to be changed.
   Heritage& own_heritage(Arena& arena);
   void set_heritage(Ref<Heritage> heritage) noexcept;
@@ -156,6 +153,7 @@ class TaskRecord : public Waitable {
     kReportFailure = 4,  // it failed in the root scope: somebody must hear of it
     kValueTaken = 8,     // its result was moved out
     kOrphan = 16,        // its scheduler is gone
+    kHasHeritage = 64,   // heritage() is not null
   };
   bool has(Flag flag) const noexcept { return (flags_ & flag) != 0; }
   void set(Flag flag) noexcept { flags_ = static_cast<std::uint8_t>(flags_ | flag); }
@@ -171,16 +169,11 @@ class TaskRecord : public Waitable {
   // Null when it has none of its own.
   Extras* own_extras() const noexcept { return tag() == kExtrasTag ? untagged<Extras>() : nullptr; }
   Extras& extras();
-  Heritage* heritage_in_extras() const noexcept;
   // At the spawn: shares what the parent has.
-  void inherit(const TaskRecord& parent) noexcept {
-    if (Heritage* shared = parent.heritage()) {
-      shared->add_ref();
-      extras_ = reinterpret_cast<std::uintptr_t>(shared) | kHeritageTag;
-    }
-  }
+  void inherit(const TaskRecord& parent) noexcept;
   // At the end: lets go of what it has, but for what it told.
   void leave_heritage(State state) noexcept;
+  void drop_extras() noexcept;
 };
 
 struct TaskRecord::Extras {
@@ -189,6 +182,12 @@ struct TaskRecord::Extras {
   Ref<Heritage> heritage;
   Ref<LogLink> last_words;
 };
+
+inline Heritage* TaskRecord::heritage() const noexcept {
+  if (tag() == kHeritageTag) return untagged<Heritage>();
+  const Extras* own = own_extras();
+  return own != nullptr ? own->heritage.get() : nullptr;
+}
 
 static_assert(sizeof(TaskRecord) == 128, "a record is two cache lines");
 
