@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -144,6 +145,26 @@ Task<double> gather_timed(std::size_t times, std::size_t width) {
   for (std::size_t i = 0; i < times; ++i) sum += co_await gather_once(width);
   check(sum == times * width, "gathered all");
   co_return (bench::thread_cpu_ns() - start) / static_cast<double>(times);
+}
+
+// ---- spawn with something to inherit
+
+constexpr tiffany::ContextKey<int> kDepth{"depth"};
+
+Task<double> spawn_join_with_store(std::size_t count, std::size_t entries) {
+  for (std::size_t i = 0; i < entries; ++i) {
+    const std::string name = "entry " + std::to_string(i);
+    tiffany::put(tiffany::StateKey<std::size_t>(name), i);
+    tiffany::tell(name);
+  }
+  co_return co_await spawn_join_timed(count);
+}
+
+Task<double> spawn_join_with_context(std::size_t count, int depth) {
+  if (depth == 0) co_return co_await spawn_join_timed(count);
+  co_return co_await tiffany::with(kDepth, depth, [&]() -> Task<double> {
+    co_return co_await spawn_join_with_context(count, depth - 1);
+  });
 }
 
 // Not inlined, so that no compiler can keep the callee's frame inside the caller's.
@@ -314,6 +335,14 @@ int main(int argc, char** argv) {
   suite.run("yield_1m", "ns", light, [&] { return yield_in_order(million, quick); });
   suite.run("yield_1m_shuffled", "ns", light, [&] { return yield_shuffled(million, quick); });
   suite.run("spawn_join", "ns", light, [&] { return run_main(spawn_join_timed(million)); });
+  suite.run("spawn_store_empty", "ns", light,
+            [&] { return run_main(spawn_join_with_store(million, 0)); });
+  suite.run("spawn_store_10k", "ns", light,
+            [&] { return run_main(spawn_join_with_store(million, 10'000)); });
+  suite.run("spawn_context_0", "ns", light,
+            [&] { return run_main(spawn_join_with_context(million, 0)); });
+  suite.run("spawn_context_16", "ns", light,
+            [&] { return run_main(spawn_join_with_context(million, 16)); });
   suite.run("fanout_1m", "ns", light, [&] { return fanout(million); });
   suite.run("nested_call", "ns", light,
             [&] { return run_main(call_often(suite.scale(10, 2) * million)); });

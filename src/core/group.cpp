@@ -30,7 +30,10 @@ Answer GroupCall::start(Scheduler&, TaskRecord& task) {
   for (std::size_t i = 0; i < count_; ++i) {
     if (!entries_[i].target->settled()) {
       ++left_;
-    } else if (decided_ == kNone && decides(entries_[i].target->state())) {
+      continue;
+    }
+    told_ |= entries_[i].target->told();
+    if (decided_ == kNone && decides(entries_[i].target->state())) {
       decided_ = i;
     }
   }
@@ -55,6 +58,7 @@ void GroupCall::withdraw(TaskRecord&) noexcept {
 void GroupCall::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
   Entry& entry = reinterpret_cast<Entry&>(waiter);  // the waiter is its first member
   --left_;
+  told_ |= entry.target->told();
   if (decides(entry.target->state())) {
     decided_ = static_cast<std::size_t>(&entry - entries_);
     withdraw(*waiter.task);
@@ -70,6 +74,21 @@ void GroupCall::throw_decided() const {
   if (target.state() == State::completed) return;
   target.mark_observed();
   std::rethrow_exception(target.error());
+}
+
+// What each of them told hangs on the log as one link.
+void GroupCall::LogMerge::prepare(const GroupCall& call) {
+  Scheduler& scheduler = *Scheduler::current();
+  Arena& arena = scheduler.arena();
+  TaskRecord& task = *scheduler.running();
+  log_ = &TaskLog::writable(arena, task.own_heritage(arena).log, task.id());
+  last_ = log_->told();
+  for (std::size_t i = 0; i < call.count_; ++i) {
+    const Waitable& target = *call.entries_[i].target;
+    if (!target.told()) continue;
+    Ref<LogLink> words(static_cast<const TaskRecord&>(target).last_words());
+    last_ = Ref<LogLink>::adopt(make_in<LogLink>(arena, last_, std::move(words)));
+  }
 }
 
 std::string GroupCall::describe() const {

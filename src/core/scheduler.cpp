@@ -299,8 +299,8 @@ void Scheduler::count_steps() noexcept {
 // other task ends: a chain of a million such tasks would end one inside the other.
 void Scheduler::end_unbegun(TaskRecord& task) noexcept {
   task.drop_code();
-  if (task.extras_->refused == nullptr) return finish(task, State::cancelled);
-  new (task.storage_) std::exception_ptr(std::move(task.extras_->refused));
+  if (task.extras().refused == nullptr) return finish(task, State::cancelled);
+  new (task.storage_) std::exception_ptr(std::move(task.extras().refused));
   finish(task, State::failed);
 }
 
@@ -435,7 +435,11 @@ inline void Scheduler::enlist(TaskRecord& record, Scope& scope, std::uint8_t pri
                               const std::source_location& site) noexcept {
   record.priority_ = priority;
   record.spawn_site_ = site;
-  if (running_ != nullptr) record.parent_ = running_->id_;
+  if (running_ != nullptr) {
+    record.parent_ = running_->id_;
+    if (running_->has(TaskRecord::kHasHeritage)) [[unlikely]]
+      record.inherit(*running_);
+  }
   ++live_tasks_;
   scope.add(record);
 }
@@ -455,6 +459,18 @@ void Scheduler::admit_after(Dependencies::Owner waits, TaskRecord& record, Scope
 }
 
 void Scheduler::finish(TaskRecord& task, State state) noexcept {
+  // Apart, so that a task without one has nothing to save around the call.
+  if (task.has(TaskRecord::kHasHeritage)) [[unlikely]]
+    return finish_with_heritage(task, state);
+  end(task, state);
+}
+
+[[gnu::noinline]] void Scheduler::finish_with_heritage(TaskRecord& task, State state) noexcept {
+  task.leave_heritage(state);
+  end(task, state);
+}
+
+inline void Scheduler::end(TaskRecord& task, State state) noexcept {
   trace_ = mix(trace_, task.id_.value() + static_cast<std::uint64_t>(state));
   --live_tasks_;
   ready_.unreserve(task.priority_);
@@ -518,8 +534,8 @@ const CancelReasonPtr* Scheduler::effective_reason(const TaskRecord& task) noexc
     if (region->reason_ != nullptr) return &region->reason_;
     if (CancelRegion::hides(region->kind_)) return nullptr;
   }
-  return task.extras_ != nullptr && task.extras_->cancel != nullptr ? &task.extras_->cancel
-                                                                    : nullptr;
+  const TaskRecord::Extras* own = task.own_extras();
+  return own != nullptr && own->cancel != nullptr ? &own->cancel : nullptr;
 }
 
 void Scheduler::refresh_cancel(TaskRecord& task) noexcept {

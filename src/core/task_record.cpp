@@ -8,8 +8,82 @@
 namespace tiffany {
 
 TaskRecord::Extras& TaskRecord::extras() {
-  if (extras_ == nullptr) extras_ = new Extras();
-  return *extras_;
+  if (extras_ == 0 || tag() != kExtrasTag) {
+    auto* made = new Extras();
+    if (tag() == kHeritageTag) made->heritage = Ref<Heritage>::adopt(untagged<Heritage>());
+    if (tag() == kLastWordsTag) made->last_words = Ref<LogLink>::adopt(untagged<LogLink>());
+    extras_ = reinterpret_cast<std::uintptr_t>(made);
+  }
+  return *untagged<Extras>();
+}
+
+void TaskRecord::set_heritage(Ref<Heritage> heritage) noexcept {
+  heritage ? set(kHasHeritage) : clear(kHasHeritage);
+  if (Extras* own = own_extras()) {
+    own->heritage = std::move(heritage);
+    return;
+  }
+  const auto old = Ref<Heritage>::adopt(untagged<Heritage>());
+  Heritage* given = heritage.detach();
+  extras_ = given != nullptr ? reinterpret_cast<std::uintptr_t>(given) | kHeritageTag : 0;
+}
+
+Heritage& TaskRecord::own_heritage(Arena& arena) {
+  // Only destructors that run after its end come here with last words spoken.
+  if (tag() == kLastWordsTag) extras();
+  Heritage* present = heritage();
+  if (present == nullptr) {
+    set_heritage(Ref<Heritage>::adopt(make_in<Heritage>(arena)));
+  } else if (present->refs() > 1) {
+    set_heritage(Ref<Heritage>::adopt(make_in<Heritage>(arena, *present)));
+  }
+  return *heritage();
+}
+
+LogLink* TaskRecord::last_words() const noexcept {
+  if (tag() == kLastWordsTag) return untagged<LogLink>();
+  const Extras* own = own_extras();
+  return own != nullptr ? own->last_words.get() : nullptr;
+}
+
+void TaskRecord::inherit(const TaskRecord& parent) noexcept {
+  Heritage* shared = parent.heritage();
+  shared->add_ref();
+  extras_ = reinterpret_cast<std::uintptr_t>(shared) | kHeritageTag;
+  set(kHasHeritage);
+}
+
+void TaskRecord::leave_heritage(State state) noexcept {
+  Heritage* left = heritage();
+  // A task that did not write to its log still has the one it inherited.
+  const bool wrote = left->log && left->log->owner() == id_;
+  if (!wrote && left->refs() > 1 && tag() == kHeritageTag) [[likely]] {
+    left->release();  // the most frequent end: nothing told, and others go on with it
+    extras_ = 0;
+    clear(kHasHeritage);
+    return;
+  }
+  Ref<LogLink> told;
+  if (wrote && state != State::cancelled) told = left->log->told();
+  // What goes may, in its destructors, write to the store once more; that goes the same way.
+  while (has(kHasHeritage)) set_heritage(Ref<Heritage>());
+  if (!told) return;
+  flags_ = static_cast<std::uint8_t>(flags_ | kTold);
+  if (Extras* own = own_extras()) {
+    own->last_words = std::move(told);
+  } else {
+    extras_ = reinterpret_cast<std::uintptr_t>(told.detach()) | kLastWordsTag;
+  }
+}
+
+// Not inlined, so that the many records that have none do not pay for it.
+[[gnu::noinline]] void TaskRecord::drop_extras() noexcept {
+  while (has(kHasHeritage)) set_heritage(Ref<Heritage>());
+  if (tag() == kLastWordsTag) {
+    untagged<LogLink>()->release();
+  } else {
+    delete untagged<Extras>();
+  }
 }
 
 void TaskRecord::ended(Scheduler&) noexcept {}
@@ -25,17 +99,20 @@ std::uint64_t TaskRecord::steps() const noexcept {
 }
 
 std::string_view TaskRecord::name() const noexcept {
-  return extras_ != nullptr ? std::string_view(extras_->name) : std::string_view();
+  const Extras* own = own_extras();
+  return own != nullptr ? std::string_view(own->name) : std::string_view();
 }
 
 void TaskRecord::set_name(std::string_view name) { extras().name = name; }
 
 std::uint64_t TaskRecord::chain_below() const noexcept {
-  return extras_ != nullptr ? extras_->chain_below : 0;
+  const Extras* own = own_extras();
+  return own != nullptr ? own->chain_below : 0;
 }
 
 CancelReasonPtr TaskRecord::cancel_reason() const noexcept {
-  return extras_ != nullptr ? extras_->cancel : nullptr;
+  const Extras* own = own_extras();
+  return own != nullptr ? own->cancel : nullptr;
 }
 
 std::string TaskRecord::describe() const {
@@ -56,7 +133,7 @@ std::exception_ptr TaskRecord::error() const {
 
 void TaskRecord::dispose() noexcept {
   constexpr std::uint8_t kRest = kReportFailure | kHoldsValue | kOrphan;
-  if ((flags_ & kRest) != 0 || extras_ != nullptr || state_ == State::failed) [[unlikely]]
+  if ((flags_ & kRest) != 0 || extras_ != 0 || state_ == State::failed) [[unlikely]]
     return dispose_of_rest();
   give_slot_back();
 }
@@ -76,7 +153,8 @@ void TaskRecord::dispose_of_rest() noexcept {
   }
   if (has(kHoldsValue)) drop_value();
   if (state_ == State::failed) unstore<std::exception_ptr>();
-  delete extras_;
+  if (extras_ != 0) [[unlikely]]
+    drop_extras();
   if (orphan) {
     TaskTable::give_back_orphan(*this);
   } else {

@@ -16,6 +16,16 @@ Task<std::size_t> length(std::string_view text) { co_return text.size(); }
 Task<void> shared(std::shared_ptr<int>) { co_return; }
 Task<int*> first_of(std::vector<int>& numbers) { co_return numbers.data(); }
 
+struct Request {
+  std::string text;
+};
+inline constexpr ContextKey<Request> kRequest{"request"};
+struct AskUser {
+  using result = std::string;
+  std::string question;
+};
+inline constexpr StateKey<int> kCount{"count"};
+
 Task<void> program() {
   Task<int> kept = twice(1);
   co_await std::move(kept);
@@ -51,6 +61,14 @@ Task<void> program() {
   co_await supervise(Supervision(Strategy::one_for_one), [&](Supervisor& s) {
     s.transient("child", shared, std::make_shared<int>(7));
   });
+  const Request request{"kept in a variable"};
+  auto handler = [numbers](const AskUser&) { return std::string("owns its captures"); };
+  co_await with(kRequest, request, [&]() -> Task<void> {
+    co_await with_handler<AskUser>(handler, [&]() -> Task<void> {
+      co_await perform<AskUser>("made of arguments");
+    });
+  });
+  put(kCount, 3);
 }
 
 int main() { return run(program()); }

@@ -15,6 +15,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TIFFANY_ASAN 1
@@ -137,6 +139,24 @@ class Arena {
   Chunk* chunks_ = nullptr;
   bool retired_ = false;
 };
+
+// An object in a block of an arena. `unmake` destroys it and returns the block.
+template <class T, class... Args>
+T* make_in(Arena& arena, Args&&... args) {
+  static_assert(alignof(T) <= 16, "what lives in an arena is aligned to 16 bytes at most");
+  void* memory = arena.allocate(sizeof(T));
+  try {
+    return new (memory) T(std::forward<Args>(args)...);
+  } catch (...) {
+    Arena::deallocate(memory, sizeof(T));
+    throw;
+  }
+}
+template <class T>
+void unmake(T* made) noexcept {
+  made->~T();
+  Arena::deallocate(made, sizeof(T));
+}
 
 #if TIFFANY_ASAN
 }  // namespace sanitized

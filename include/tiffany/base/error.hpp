@@ -29,6 +29,9 @@ namespace tiffany {
   X(diverged, 115, "a recorded order does not fit the program that it drives")               \
   X(no_wake_source, 116, "a poll-style task returned pending and registered no way to wake") \
   X(self_join, 117, "a task waited for itself")                                              \
+  X(not_in_context, 120, "a value was asked of the context and nobody had set it")           \
+  X(no_handler, 121, "an effect was performed and no handler for it is installed")           \
+  X(key_type, 122, "a name in the state was used with two types")                            \
   X(tasks_failed, 130, "tasks of a scope that collects failures have failed")                \
   X(supervision_failed, 131, "a supervisor had to restart its children too often")           \
   X(system_task_failed, 132, "a system task failed, and that ends the run")                  \

@@ -10,6 +10,10 @@
 // one with the lowest index. Nothing is cancelled: the handles are the caller's. For operations
 // that are started, decided and ended in one expression see race and any in engine/structured.hpp.
 //
+// gather and all_settled append what the awaited tasks have told (core/store.hpp) to the log of the
+// task that awaits, in the order of the arguments: gather when it succeeds; all_settled of those that
+// were not cancelled. A task that is awaited twice gives its value twice, and its entries too.
+//
 // Cancel. Before start: no wait is begun. While parked: all waits are withdrawn, nothing awaited is
 // touched. After completion: the result is delivered first. Cost: linear in the number awaited.
 #pragma once
@@ -72,6 +76,26 @@ class GroupCall : public SystemCall {
   // Throws the error of the one that decided a gather or race, if it has one.
   void throw_decided() const;
 
+  // What the awaited tasks have told, for the log of the running one. In two steps, so that a result
+  // that cannot be copied leaves the log as it was: everything that can fail is done when this is
+  // made, before the results are taken.
+  class LogMerge {
+   public:
+    explicit LogMerge(const GroupCall& call) {
+      if (call.told_) [[unlikely]]
+        prepare(call);
+    }
+    void commit() noexcept {
+      if (log_ != nullptr) [[unlikely]]
+        log_->set_told(std::move(last_));
+    }
+
+   private:
+    void prepare(const GroupCall& call);
+    TaskLog* log_ = nullptr;
+    Ref<LogLink> last_;
+  };
+
   // One for each awaited waitable; the derived call owns the array.
   struct Entry {
     Waiter waiter;
@@ -90,6 +114,7 @@ class GroupCall : public SystemCall {
   std::size_t left_ = 0;
   std::size_t decided_ = kNone;
   GroupMode mode_;
+  bool told_ = false;  // one of those that settled left something for the log
 };
 
 // The results of a gather over different types, in the order of the arguments; Unit for void.
@@ -192,9 +217,12 @@ class [[nodiscard("gather waits only when awaited: co_await gather(...)")]] Gath
       : detail::FixedGroup<GroupMode::gather, Hs...>(handles...) {}
   Gathered<typename Hs::value_type...> finish() {
     this->throw_decided();
-    return std::apply(
+    typename GroupCall::LogMerge logs(*this);
+    auto results = std::apply(
         [](auto&... h) { return Gathered<typename Hs::value_type...>(h.value(true)...); },
         this->handles_);
+    logs.commit();
+    return results;
   }
 };
 
@@ -208,11 +236,15 @@ class [[nodiscard("gather waits only when awaited: co_await gather(...)")]] Gath
       : detail::RangeGroup<GroupMode::gather, H>(std::move(handles)) {}
   auto finish() {
     this->throw_decided();
+    typename GroupCall::LogMerge logs(*this);
     if constexpr (!std::is_void_v<T>) {
       std::vector<T> values;
       values.reserve(this->handles_.size());
       for (H& handle : this->handles_) values.push_back(handle.value(true));
+      logs.commit();
       return values;
+    } else {
+      logs.commit();
     }
   }
 };
@@ -225,9 +257,11 @@ class [[nodiscard("all_settled waits only when awaited")]] SettledRange final
   explicit SettledRange(std::vector<H> handles)
       : detail::RangeGroup<GroupMode::settled, H>(std::move(handles)) {}
   std::vector<Outcome<typename H::value_type>> finish() {
+    typename GroupCall::LogMerge logs(*this);
     std::vector<Outcome<typename H::value_type>> outcomes;
     outcomes.reserve(this->handles_.size());
     for (H& handle : this->handles_) outcomes.push_back(outcome_of(handle, true));
+    logs.commit();
     return outcomes;
   }
 };
@@ -240,11 +274,14 @@ class [[nodiscard("all_settled waits only when awaited")]] SettledFixed final
   explicit SettledFixed(const Hs&... handles)
       : detail::FixedGroup<GroupMode::settled, Hs...>(handles...) {}
   std::tuple<Outcome<typename Hs::value_type>...> finish() {
-    return std::apply(
+    typename GroupCall::LogMerge logs(*this);
+    auto outcomes = std::apply(
         [](auto&... h) {
           return std::tuple<Outcome<typename Hs::value_type>...>(outcome_of(h, true)...);
         },
         this->handles_);
+    logs.commit();
+    return outcomes;
   }
 };
 

@@ -219,6 +219,15 @@ class Scheduler {
     task.state_ = State::blocked;
     return false;
   }
+  // The running task makes a call that is a plain function and so never suspends (get, put, tell). It
+  // counts like any other: when it spends the quantum, the next call that can suspend does.
+  TaskRecord& enter_plain(const CallName& call, std::uint64_t about = 0) noexcept {
+    TaskRecord& task = *running_;
+    ++task.steps_;
+    trace_ = mix(trace_, task.id_.value() ^ call.hash ^ about);
+    still_has_quantum();
+    return task;
+  }
   // The running task gives way. As `enter`, for engines other than coroutines.
   bool enter_yield() noexcept {
     TaskRecord& task = *running_;
@@ -282,6 +291,8 @@ class Scheduler {
     std::uint8_t priority_;
   };
 
+  void finish_with_heritage(TaskRecord& task, State state) noexcept;
+  void end(TaskRecord& task, State state) noexcept;
   template <class Record, class... Args>
   Record& make_record(std::uint8_t priority, Args&&... args) {
     static_assert(sizeof(Record) == sizeof(TaskRecord), "an engine keeps its state elsewhere");

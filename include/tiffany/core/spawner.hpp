@@ -20,9 +20,16 @@
 #include <tuple>
 #include <utility>
 
+#include "tiffany/base/ref.hpp"
+#include "tiffany/core/context.hpp"
+
 namespace tiffany {
 
+class ContextSpawner;
+class Heritage;
+class Scheduler;
 class Scope;
+class Waitable;
 template <class... Hs>
 class SpawnerAfter;
 
@@ -87,8 +94,17 @@ class Spawner : public detail::SpawnCall<Spawner> {
   template <class... Hs>
   SpawnerAfter<Hs...> from(const Hs&... dependencies) const;
 
+  // Gives the task a value in its context (core/context.hpp), besides what it inherits:
+  // `spawn.with(kUser, "ann")(f, x)`. As often as there are values to give.
+  template <class T, class V = T>
+  ContextSpawner with(const ContextKey<T>& key, V&& value) const;
+  // The same for a handler of an effect (engine/effect.hpp): `spawn.with_handler<E>(handler)(f, x)`.
+  template <class E, class H>
+  ContextSpawner with_handler(H&& handler) const;
+
  private:
   friend class detail::SpawnCall<Spawner>;
+  friend class ContextSpawner;
   template <class... Hs>
   friend class SpawnerAfter;
   template <class F, class... Args>
@@ -97,6 +113,57 @@ class Spawner : public detail::SpawnCall<Spawner> {
   Scope* scope_;
   std::uint8_t priority_;
 };
+
+// A spawner with more for the context of its tasks: what was given, inside of the context of the task
+// that called `with`.
+class ContextSpawner : public detail::SpawnCall<ContextSpawner> {
+ public:
+  explicit ContextSpawner(const Spawner& base);
+
+  ContextSpawner with_priority(std::uint8_t priority) const noexcept {
+    return ContextSpawner(base_.with_priority(priority), context_);
+  }
+  ContextSpawner system() const noexcept { return with_priority(0); }
+  template <class T, class V = T>
+  ContextSpawner with(const ContextKey<T>& key, V&& value) const {
+    return around<ContextValue<T>>(key, std::forward<V>(value));
+  }
+  template <class E, class H>
+  ContextSpawner with_handler(H&& handler) const;
+
+ private:
+  friend class detail::SpawnCall<ContextSpawner>;
+  ContextSpawner(const Spawner& base, Ref<ContextNode> context) noexcept
+      : base_(base), context_(std::move(context)) {}
+
+  Scheduler& scheduler() const;
+  Arena& arena() const;
+  template <class Node, class... Args>
+  ContextSpawner around(Args&&... args) const {
+    Ref<ContextNode> node =
+        Ref<ContextNode>::adopt(make_in<Node>(arena(), std::forward<Args>(args)...));
+    node->set_outer(context_);
+    return ContextSpawner(base_, std::move(node));
+  }
+  // What the task shall have, made before the task is, so that nothing can fail after.
+  Ref<Heritage> heritage() const;
+  static void give(Waitable& task, Ref<Heritage> heritage) noexcept;
+  template <class F, class... Args>
+  auto start(const Site& site, F&& f, Args&&... args) const {
+    Ref<Heritage> given = heritage();
+    auto handle = base_.start(site, std::forward<F>(f), std::forward<Args>(args)...);
+    give(handle.waitable(), std::move(given));
+    return handle;
+  }
+
+  Spawner base_;
+  Ref<ContextNode> context_;
+};
+
+template <class T, class V>
+ContextSpawner Spawner::with(const ContextKey<T>& key, V&& value) const {
+  return ContextSpawner(*this).with(key, std::forward<V>(value));
+}
 
 // Into the nearest scope around the running task.
 inline constexpr Spawner spawn{};

@@ -17,6 +17,7 @@
 
 #include "tiffany/base/arena.hpp"
 #include "tiffany/core/cancel.hpp"
+#include "tiffany/core/heritage.hpp"
 #include "tiffany/core/id.hpp"
 #include "tiffany/core/waitable.hpp"
 
@@ -61,6 +62,16 @@ class TaskRecord : public Waitable {
 
   std::exception_ptr error() const override;
   std::string describe() const override;
+
+  // ---- For the context and the store ----
+
+  // What it inherited or set; null when that is nothing, and after its end.
+  Heritage* heritage() const noexcept;
+  // The same, made for this task alone, to be changed.
+  Heritage& own_heritage(Arena& arena);
+  void set_heritage(Ref<Heritage> heritage) noexcept;
+  // What it told, once it has ended; null when that is nothing.
+  LogLink* last_words() const noexcept;
 
   // ---- The engine door ----
 
@@ -110,13 +121,7 @@ class TaskRecord : public Waitable {
   static T* make_apart(Arena& arena, Args&&... args) {
     static_assert(alignof(T) <= 16,
                   "results and arguments of tasks are aligned to 16 bytes at most");
-    void* memory = arena.allocate(sizeof(T));
-    try {
-      return new (memory) T(std::forward<Args>(args)...);
-    } catch (...) {
-      Arena::deallocate(memory, sizeof(T));
-      throw;
-    }
+    return make_in<T>(arena, std::forward<Args>(args)...);
   }
   template <class T>
   void unstore() noexcept {
@@ -143,8 +148,9 @@ class TaskRecord : public Waitable {
   TaskRecord* prev_sibling_ = nullptr;
   CancelRegion* region_ = nullptr;  // the innermost open one
   std::source_location spawn_site_;
-  struct Extras;
-  Extras* extras_ = nullptr;  // what few tasks have: a name, a reason for being cancelled
+  // What few tasks have, in one word: the address of its Extras, or marked in the lowest bits that of
+  // what it inherited or, after its end, of what it told.
+  std::uintptr_t extras_ = 0;
   TaskId parent_;
   alignas(8) std::byte storage_[16];
 
@@ -165,15 +171,31 @@ class TaskRecord : public Waitable {
     kValueTaken = 8,     // its result was moved out
     kOrphan = 16,        // its scheduler is gone
     kHoldsValue = 32,    // its result must be destroyed
+    kHasHeritage = 64,   // heritage() is not null
   };
   bool has(Flag flag) const noexcept { return (flags_ & flag) != 0; }
   void set(Flag flag) noexcept { flags_ = static_cast<std::uint8_t>(flags_ | flag); }
   void clear(Flag flag) noexcept { flags_ = static_cast<std::uint8_t>(flags_ & ~flag); }
+
+  enum Tag : std::uintptr_t { kExtrasTag = 0, kHeritageTag = 1, kLastWordsTag = 2, kTags = 3 };
+  Tag tag() const noexcept { return static_cast<Tag>(extras_ & kTags); }
+  template <class T>
+  T* untagged() const noexcept {
+    return reinterpret_cast<T*>(extras_ & ~std::uintptr_t{kTags});
+  }
+  struct Extras;
+  // Null when it has none of its own.
+  Extras* own_extras() const noexcept { return tag() == kExtrasTag ? untagged<Extras>() : nullptr; }
   Extras& extras();
   void dispose_of_rest() noexcept;
   void give_slot_back() noexcept;
   // A task that yields again and again stays `suspended` in its record while it runs.
   State suspended_or_running() const noexcept;
+  // At the spawn: shares what the parent has.
+  void inherit(const TaskRecord& parent) noexcept;
+  // At the end: lets go of what it has, but for what it told.
+  void leave_heritage(State state) noexcept;
+  void drop_extras() noexcept;
 };
 
 struct TaskRecord::Extras {
@@ -182,7 +204,15 @@ struct TaskRecord::Extras {
   std::exception_ptr refused;     // it must not begin, and fails with this when its turn comes
   std::uint64_t chain_below = 0;  // see chain_below()
   std::uint32_t cost = 1;         // what it adds to the chain of those it waits for
+  Ref<Heritage> heritage;
+  Ref<LogLink> last_words;
 };
+
+inline Heritage* TaskRecord::heritage() const noexcept {
+  if (tag() == kHeritageTag) return untagged<Heritage>();
+  const Extras* own = own_extras();
+  return own != nullptr ? own->heritage.get() : nullptr;
+}
 
 static_assert(sizeof(TaskRecord) == 128, "a record is two cache lines");
 

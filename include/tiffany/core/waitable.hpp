@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <exception>
 #include <string>
-#include <utility>
 
+#include "tiffany/base/ref.hpp"
 #include "tiffany/core/state.hpp"
 
 namespace tiffany {
@@ -50,6 +50,9 @@ class Waitable {
   void remove_waiter(Waiter& waiter) noexcept;
   bool has_waiters() const noexcept { return first_waiter_ != nullptr; }
 
+  // A task that ended on its own and left entries in its log. Never true of a promise.
+  bool told() const noexcept { return (flags_ & kTold) != 0; }
+
   // Someone has looked at the error, so it is not reported as unobserved.
   void mark_observed() noexcept { observed_ = true; }
 
@@ -68,38 +71,7 @@ class Waitable {
   // Room that TaskRecord uses, so that what a resume touches stays in one cache line.
   std::uint8_t priority_ = 10;
   std::uint8_t flags_ = 0;
-};
-
-// A counted reference to a waitable.
-template <class W>
-class Ref {
- public:
-  Ref() noexcept = default;
-  explicit Ref(W* target) noexcept : target_(target) {
-    if (target_ != nullptr) target_->add_ref();
-  }
-  static Ref adopt(W* target) noexcept {
-    Ref ref;
-    ref.target_ = target;
-    return ref;
-  }
-  Ref(const Ref& other) noexcept : Ref(other.target_) {}
-  Ref(Ref&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
-  Ref& operator=(Ref other) noexcept {
-    std::swap(target_, other.target_);
-    return *this;
-  }
-  ~Ref() {
-    if (target_ != nullptr) target_->release();
-  }
-
-  W* get() const noexcept { return target_; }
-  W* operator->() const noexcept { return target_; }
-  W& operator*() const noexcept { return *target_; }
-  explicit operator bool() const noexcept { return target_ != nullptr; }
-
- private:
-  W* target_ = nullptr;
+  static constexpr std::uint8_t kTold = 128;
 };
 
 }  // namespace tiffany

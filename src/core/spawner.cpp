@@ -1,0 +1,33 @@
+#include "tiffany/core/spawner.hpp"
+
+#include "tiffany/core/scheduler.hpp"
+
+namespace tiffany {
+
+ContextSpawner::ContextSpawner(const Spawner& base) : base_(base) {
+  if (const TaskRecord* running = scheduler().running()) {
+    if (const Heritage* has = running->heritage()) context_ = has->context;
+  }
+}
+
+Scheduler& ContextSpawner::scheduler() const {
+  return base_.scope_ != nullptr ? base_.scope_->scheduler() : Scheduler::require("spawn.with()");
+}
+
+Arena& ContextSpawner::arena() const { return scheduler().arena(); }
+
+Ref<Heritage> ContextSpawner::heritage() const {
+  const TaskRecord* running = scheduler().running();
+  const Heritage* has = running != nullptr ? running->heritage() : nullptr;
+  auto made = Ref<Heritage>::adopt(has != nullptr ? make_in<Heritage>(arena(), *has)
+                                                  : make_in<Heritage>(arena()));
+  made->context = context_;
+  return made;
+}
+
+void ContextSpawner::give(Waitable& task, Ref<Heritage> heritage) noexcept {
+  // In a cancelled scope it has ended already.
+  if (!task.settled()) static_cast<TaskRecord&>(task).set_heritage(std::move(heritage));
+}
+
+}  // namespace tiffany

@@ -1,0 +1,18 @@
+#include "tiffany/base/type_name.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tiffany {
+namespace {
+
+TEST(TypeName, IsWhatTheCompilerCallsTheType) {
+  EXPECT_EQ(type_name<int>(), "int");
+  EXPECT_EQ(type_name<std::vector<int>*>().substr(0, 11), "std::vector");
+  EXPECT_EQ(type_name<int[3]>().back(), ']');
+}
+
+}  // namespace
+}  // namespace tiffany

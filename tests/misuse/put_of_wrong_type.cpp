@@ -1,0 +1,6 @@
+// A value that the key's type cannot be made of.
+#include <tiffany/tiffany.hpp>
+
+inline constexpr tiffany::StateKey<int> kCount{"count"};
+
+void program() { tiffany::put(kCount, "three"); }
