@@ -109,8 +109,8 @@ TEST(Scope, T9_ScopesNestAndEachJoinsItsOwn) {
   };
   run_program(program);
   EXPECT_EQ(trace, Trace({"inner child", "inner child gone", "inner ends", "spawned outwards",
-                          "spawned outwards gone", "outer again", "outer again gone", "outer child",
-                          "outer child gone", "outer ends"}));
+                          "spawned outwards gone", "outer again", "outer again gone",
+                          "outer child", "outer child gone", "outer ends"}));
 }
 
 TEST(Scope, W3_HandlesOfAScopeOutliveIt) {
@@ -226,8 +226,9 @@ TEST(Scope, W4_TheErrorOfAFailedChildIsThrownOnceAndNotAlsoReported) {
     } catch (const std::runtime_error&) {
     }
   };
-  run_program(program, Options().virtual_time().log_to(
-                           [&](const LogLine& line) { lines.emplace_back(line.message); }));
+  run_program(program, Options().virtual_time().log_to([&](const LogLine& line) {
+    lines.emplace_back(line.message);
+  }));
   EXPECT_EQ(lines, Trace());
 }
 
@@ -464,9 +465,9 @@ TEST(RootScope, T10_AFailureThatNobodyLookedAtIsReportedOnce) {
   run_program(program, Options().virtual_time().log_to([&](const LogLine& entry) {
     lines.push_back(entry.task.text() + " " + std::string(entry.message));
   }));
-  EXPECT_EQ(lines,
-            Trace({"#2 task #2 \"lonely\", spawned at scope_test.cpp:" + std::to_string(line) +
-                   ", failed and nobody looked at the error: unseen"}));
+  EXPECT_EQ(lines, Trace({"#2 task #2 \"lonely\", spawned at scope_test.cpp:" +
+                          std::to_string(line) +
+                          ", failed and nobody looked at the error: unseen"}));
 }
 
 TEST(RootScope, T10_AFailureThatSomebodyLookedAtIsNotReported) {
@@ -489,8 +490,9 @@ TEST(RootScope, T10_AFailureThatSomebodyLookedAtIsNotReported) {
     } catch (const std::runtime_error&) {
     }
   };
-  run_program(program, Options().virtual_time().log_to(
-                           [&](const LogLine& entry) { lines.emplace_back(entry.message); }));
+  run_program(program, Options().virtual_time().log_to([&](const LogLine& entry) {
+    lines.emplace_back(entry.message);
+  }));
   EXPECT_EQ(lines, Trace());
 }
 
@@ -502,8 +504,9 @@ TEST(RootScope, T10_CancelledTasksAreNotReported) {
     handle.cancel();
     co_await sleep(1ms);
   };
-  run_program(program, Options().virtual_time().log_to(
-                           [&](const LogLine& entry) { lines.emplace_back(entry.message); }));
+  run_program(program, Options().virtual_time().log_to([&](const LogLine& entry) {
+    lines.emplace_back(entry.message);
+  }));
   EXPECT_EQ(lines, Trace());
 }
 
