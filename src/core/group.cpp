@@ -67,9 +67,7 @@ void GroupCall::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
 void GroupCall::throw_decided() const {
   if (decided_ == kNone) return;
   Waitable& target = *entries_[decided_].target;
-  if (target.state() == State::completed) return;
-  target.mark_observed();
-  std::rethrow_exception(target.error());
+  if (target.state() != State::completed) throw_error_of(target);
 }
 
 std::string GroupCall::describe() const {

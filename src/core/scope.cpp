@@ -49,6 +49,7 @@ void Scope::child_ended(TaskRecord& task) noexcept {
   if (task.state() == State::failed) {
     if (policy_ == ScopePolicy::fail_fast && error_ == nullptr) {
       error_ = task.error();
+      trace_ = task.trace();
       task.mark_observed();
       cancel_all(scheduler_.reason(CancelCause::sibling_failed, task.describe() + " failed",
                                    task.spawn_site()));
@@ -103,7 +104,10 @@ void Scope::block_threw(std::exception_ptr error) {
                                  "its scope was " + cancelled.reason().text(),
                                  cancelled.reason().site));
   } catch (...) {
-    if (error_ == nullptr) error_ = error;
+    if (error_ == nullptr) {
+      error_ = error;
+      trace_ = scheduler_.trace_of(error);
+    }
     cancel_all(scheduler_.reason(CancelCause::scope_ended, "the block of its scope threw",
                                  region_->task().spawn_site()));
   }
@@ -121,7 +125,10 @@ void Scope::join_cancelled() {
 void Scope::finish() {
   scheduler_.disarm(deadline_);
   region_->close();
-  if (error_ != nullptr) std::rethrow_exception(error_);
+  if (error_ != nullptr) {
+    scheduler_.exception_comes(error_, trace_);
+    std::rethrow_exception(error_);
+  }
   if (region_->outer_cancelled() && cut_short_) throw Cancelled(scheduler_.why_cancelled());
   if (reason_ == nullptr) return;
   // A block that ran to its end, and whose tasks were then cancelled on purpose, has its result.

@@ -24,6 +24,10 @@ CancelReasonPtr TaskRecord::cancel_reason() const noexcept {
   return extras_ != nullptr ? extras_->cancel : nullptr;
 }
 
+AsyncTracePtr TaskRecord::trace() const noexcept {
+  return extras_ != nullptr ? extras_->trace : nullptr;
+}
+
 std::string TaskRecord::describe() const {
   std::string out = "task " + id_.text();
   if (!name().empty()) out += " \"" + std::string(name()) + "\"";

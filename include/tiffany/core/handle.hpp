@@ -21,6 +21,7 @@
 
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/outcome.hpp"
+#include "tiffany/core/async_trace.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/system_call.hpp"
 #include "tiffany/core/task_record.hpp"
@@ -76,6 +77,9 @@ class Handle {
     if (scheduler != nullptr) scheduler->cancel(record(), scheduler->reason(cause, why, site));
   }
 
+  // How the exception of a failed task came about; null for any other.
+  AsyncTracePtr trace() const { return record().trace(); }
+
   // Awaited: how the task ended, as a value.
   JoinOutcome<Handle> outcome() const { return JoinOutcome<Handle>(*this); }
 
@@ -118,6 +122,9 @@ class Handle {
 // Registers with a waitable, unless it has settled. Refuses a task that waits for itself.
 Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter);
 
+// Throws what a waitable that did not complete ended with. The trace of a task's exception goes along.
+[[noreturn]] void throw_error_of(Waitable& target);
+
 // Waits for one waitable. The value is moved out when kTake is set.
 template <class H, bool kTake>
 class Join final : public SystemCall {
@@ -136,10 +143,7 @@ class Join final : public SystemCall {
   }
   T finish() {
     Waitable& target = handle_.waitable();
-    if (target.state() != State::completed) {
-      target.mark_observed();
-      std::rethrow_exception(target.error());
-    }
+    if (target.state() != State::completed) throw_error_of(target);
     if constexpr (!std::is_void_v<T>) return handle_.value(kTake);
   }
   std::string describe() const override { return handle_.waitable().describe(); }

@@ -22,8 +22,12 @@
 #include "tiffany/base/hash.hpp"
 #include "tiffany/base/random.hpp"
 #include "tiffany/base/time.hpp"
+#include "tiffany/core/async_trace.hpp"
+#include "tiffany/core/await_stack.hpp"
 #include "tiffany/core/cancel.hpp"
+#include "tiffany/core/dump.hpp"
 #include "tiffany/core/inbox.hpp"
+#include "tiffany/core/live_schedulers.hpp"
 #include "tiffany/core/options.hpp"
 #include "tiffany/core/ready_queue.hpp"
 #include "tiffany/core/scope.hpp"
@@ -138,6 +142,12 @@ class Scheduler {
   }
   // Who waits for what, where, and the cycle if there is one. In the order of the task slots.
   std::string wait_report() const;
+  // Everything that is known of the tasks that have not ended; see core/dump.hpp.
+  void dump(DumpVisitor& visitor) const;
+  std::string dump_text() const;
+  std::string dump_json() const;
+  // See core/async_trace.hpp.
+  AsyncTracePtr trace_of(const std::exception_ptr& error) const noexcept;
 
   // ---- For tasks, through the functions in this_task.hpp and others ----
 
@@ -196,7 +206,10 @@ class Scheduler {
       call.withdraw(task);
       return delivers_now(task);
     }
-    task.waiting_on_ = &call;
+    static_cast<void>(&call_kind<C>);  // has it entered
+    SystemCall& parked = call;
+    parked.since_ = now_.time_since_epoch().count();
+    task.waiting_on_ = &parked;
     task.state_ = State::blocked;
     return false;
   }
@@ -228,11 +241,17 @@ class Scheduler {
     admit(*record, slot.id, scope, priority, site);
     return *record;
   }
+  // An exception leaves a frame of the running task. Where to note the places of its frames,
+  // innermost first; null when they were noted, because it has left a deeper frame before.
+  AwaitStack* exception_leaves(const std::exception_ptr& error) noexcept;
+  // An exception is about to be thrown into the running task that has a trace from elsewhere.
+  void exception_comes(const std::exception_ptr& error, AsyncTracePtr origin) noexcept;
   // The code of a task has ended and its result is stored. Wakes who waits for it.
   void finish(TaskRecord& task, State state) noexcept;
 
  private:
   friend class CancelRegion;
+  friend struct DebugLayout;
   friend class Scope;
   friend class TaskRecord;
 
@@ -322,6 +341,7 @@ class Scheduler {
   void refresh_cancel(TaskRecord& task) noexcept;
   static const CancelReasonPtr* effective_reason(const TaskRecord& task) noexcept;
   void interrupt(TaskRecord& task) noexcept;
+  void keep_trace(TaskRecord& task) noexcept;
   void report_failure(TaskRecord& task) noexcept;
   void drop_everything() noexcept;
   void drop_by_force(TaskRecord& task) noexcept;
@@ -343,6 +363,19 @@ class Scheduler {
   Random random_;
   std::function<void(const LogLine&)> log_;
   bool tearing_down_ = false;
+
+  // How many tasks have completed, failed, been cancelled.
+  std::uint64_t ended_[3] = {};
+  // The exception that was thrown last, until the turn is over. It is held for so long because a
+  // later one may be made at the same address, and would be taken for it.
+  struct Flight {
+    std::exception_ptr error;
+    AsyncTracePtr origin;  // the trace it had when it came into the task
+    TaskId task;           // whose frames it has left; none yet when it has just come
+    AwaitStack frames;
+  };
+  Flight flight_;
+  LiveScheduler live_{*this};
 };
 
 }  // namespace tiffany

@@ -13,6 +13,7 @@
 
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/time.hpp"
+#include "tiffany/core/async_trace.hpp"
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/spawner.hpp"
 #include "tiffany/core/system_call.hpp"
@@ -88,6 +89,7 @@ class Scope {
   Join join() noexcept { return Join(*this); }
 
  private:
+  friend struct DebugLayout;
   friend class Scheduler;
   struct RootTag {};
   Scope(Scheduler& scheduler, RootTag) noexcept;
@@ -109,6 +111,7 @@ class Scope {
   std::size_t live_ = 0;
   TaskRecord* joiner_ = nullptr;
   std::exception_ptr error_;
+  AsyncTracePtr trace_;  // of the error
   CancelReasonPtr reason_;
   DeadlineTimer deadline_{*this};
   ScopePolicy policy_;

@@ -1,12 +1,19 @@
-// Source locations as text: the last part of the path and the line, which are the same on every
-// compiler and machine. Function names are not: compilers spell those of coroutines differently.
+// Source locations as text, the same on every compiler and machine.
 #pragma once
 
 #include <source_location>
 #include <string>
+#include <string_view>
 
 namespace tiffany {
 
+// The last part of the path, which does not depend on where the sources are kept.
+std::string_view file_text(const std::source_location& site);
+// `tour.cpp:40`
 std::string site_text(const std::source_location& site);
+// The bare name of a function: `fetch`, neither qualified nor with arguments. Compilers spell a
+// coroutine's signature each in its way and agree on that much. Empty for lambdas, call operators and
+// functions of local classes, on which they do not agree.
+std::string_view function_text(const std::source_location& site);
 
 }  // namespace tiffany

@@ -20,6 +20,7 @@
 
 namespace tiffany {
 
+class AsyncTrace;
 class Scope;
 class SystemCall;
 
@@ -48,6 +49,8 @@ class TaskRecord : public Waitable {
   SystemCall* waiting_on() const noexcept { return waiting_on_; }
   // Why the task itself was asked to stop; null when nobody asked.
   CancelReasonPtr cancel_reason() const noexcept;
+  // How the exception that a failed task ended with came about; null for any other.
+  std::shared_ptr<const AsyncTrace> trace() const noexcept;
 
   std::exception_ptr error() const override;
   std::string describe() const override;
@@ -128,12 +131,13 @@ class TaskRecord : public Waitable {
   CancelRegion* region_ = nullptr;  // the innermost open one
   std::source_location spawn_site_;
   struct Extras;
-  Extras* extras_ = nullptr;  // what few tasks have: a name, a reason for being cancelled
+  Extras* extras_ = nullptr;  // what few tasks have: a name, a reason for being cancelled, a trace
   TaskId parent_;
   alignas(8) std::byte storage_[16];
 
  private:
   friend class CancelRegion;
+  friend struct DebugLayout;
   friend class ReadyQueue;
   friend class Scheduler;
   friend class Scope;
@@ -157,6 +161,7 @@ class TaskRecord : public Waitable {
 struct TaskRecord::Extras {
   std::string name;
   CancelReasonPtr cancel;
+  std::shared_ptr<const AsyncTrace> trace;
 };
 
 static_assert(sizeof(TaskRecord) == 128, "a record is two cache lines");

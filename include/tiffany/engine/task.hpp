@@ -146,7 +146,7 @@ class PromiseBase : public Frame {
  public:
   std::suspend_always initial_suspend() const noexcept { return {}; }
   ReturnToCaller final_suspend() const noexcept { return {}; }
-  void unhandled_exception() noexcept { scheduler->trampoline.flying = std::current_exception(); }
+  void unhandled_exception() noexcept;
 
   // What std::source_location::current() wraps. As a bare pointer it is a constant to GCC; an object
   // in the awaited expression would be kept in the frame once more.
