@@ -89,7 +89,8 @@ void Scheduler::keep_trace(TaskRecord& task) noexcept {
   AsyncTracePtr trace = trace_of(error);
   try {
     task.extras().trace = trace;
-  } catch (const std::bad_alloc&) {  // as above
+  } catch (const std::bad_alloc&) {
+    // As above.
   }
   exception_comes(error, std::move(trace));
 }

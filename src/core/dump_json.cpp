@@ -94,7 +94,7 @@ class JsonDump final : public DumpVisitor {
   void time(const char* name, Time when) { json_.member(name, when.time_since_epoch().count()); }
   void site(const std::source_location& where) {
     json_.member("file", file_text(where));
-    json_.member("line", where.line());
+    if (!in_library(where)) json_.member("line", where.line());
   }
   void stack(const AwaitStack& frames) {
     json_.key("stack");

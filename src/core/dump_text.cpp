@@ -67,7 +67,7 @@ class TextDump final : public DumpVisitor {
             ", since " + time_text(*view.since) + "\n      waits for " + view.waits_for;
   }
   void append_cancel(const CancelReason& reason) {
-    text += "\n      " + reason.text() + " at " + time_text(reason.time);
+    text += "\n      " + reason.text() + ", asked at " + time_text(reason.time);
   }
 
   Time now_;

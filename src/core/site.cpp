@@ -41,14 +41,25 @@ std::string_view file_text(const std::source_location& site) {
   return file.substr(file.rfind('/') + 1);  // nothing found: from the beginning
 }
 
+bool in_library(const std::source_location& site) {
+  const std::string_view file = site.file_name();
+  return file.find("include/tiffany/") != std::string_view::npos ||
+         file.starts_with("tiffany:");  // so cmake/warnings.cmake names our sources
+}
+
 std::string site_text(const std::source_location& site) {
-  return std::string(file_text(site)) + ":" + std::to_string(site.line());
+  std::string out(file_text(site));
+  if (!in_library(site)) out += ":" + std::to_string(site.line());
+  return out;
+}
+
+std::string_view function_text(const std::source_location& site) {
+  return bare_name(site.function_name());
 }
 
 // GCC:   void app::fetch(fetch(int)::_ZN3app5fetchEi.Frame*)
 // Clang: Task<int> app::fetch(int)
-std::string_view function_text(const std::source_location& site) {
-  const std::string_view signature = site.function_name();
+std::string_view bare_name(std::string_view signature) {
   const std::size_t open = parameters_of(signature);
   const std::size_t close = closing_parenthesis(signature, open);
   if (signature.substr(std::min(close + 1, signature.size())).starts_with("::")) return {};
