@@ -27,10 +27,13 @@ namespace fs = std::filesystem;
 
 // In the order of the table.
 const std::vector<std::string> kWorkloads = {
-    "yield_2",       "yield_1k",       "yield_100k",  "yield_1m",           "yield_1m_shuffled",
-    "spawn_join",    "fanout_1m",      "nested_call", "ping_pong",          "timers_1m",
-    "arm_cancel_1m", "arm_cancel_hot", "skynet",      "skynet_depth_first", "rss_task_1m",
-    "gather_1k"};
+    "yield_2",       "yield_1k",       "yield_100k",     "yield_1m",           "yield_1m_shuffled",
+    "spawn_join",    "fanout_1m",      "nested_call",    "ping_pong",          "timers_1m",
+    "arm_cancel_1m", "arm_cancel_hot", "skynet",         "skynet_depth_first", "rss_task_1m",
+    "gather_1k",     "dump_100k",      "dump_100k_json", "dump_200k_by_100k"};
+
+// What only a runtime that keeps books can be asked for: there is no floor to compare with.
+bool has_floor(const std::string& workload) { return !workload.starts_with("dump_"); }
 
 struct Program {
   std::string name;
@@ -266,7 +269,7 @@ int main(int argc, char** argv) {
     std::printf("\nBest of %d rounds%s; written to %s\n", setup.rounds(),
                 setup.quick ? " (peers: 1)" : " (peers: 2)", setup.out.c_str());
     const bool complete = std::all_of(rows.begin(), rows.end(), [](const auto& entry) {
-      return entry.second.of("ours") && entry.second.of("floor");
+      return entry.second.of("ours") && (entry.second.of("floor") || !has_floor(entry.first));
     });
     if (!complete) std::fputs("bench: a workload of ours or of the floor is missing\n", stderr);
     return complete ? 0 : 1;
