@@ -10,7 +10,7 @@ namespace tiffany {
 AsyncTrace::AsyncTrace(const Scheduler& scheduler, const TaskRecord& task,
                        std::span<const std::source_location> frames, AsyncTracePtr origin)
     : task_(task.id()),
-      who_(task.describe()),
+      name_(task.name()),
       frames_(frames.begin(), frames.end()),
       origin_(std::move(origin)) {
   SpawnChain chain;
@@ -28,12 +28,13 @@ AsyncTrace::AsyncTrace(const Scheduler& scheduler, const TaskRecord& task,
 
 std::string AsyncTrace::text() const {
   std::string out;
+  const std::string who = describe_task(task_, name_);
   if (origin_ == nullptr) {
-    out = "thrown in " + who_;
+    out = "thrown in " + who;
   } else {
     out = origin_->text();
     if (left_out_ > 0) out += "\n  passed on by " + std::to_string(left_out_) + " more";
-    out += (origin_->task_ == task_ ? "\n  thrown again in " : "\n  awaited by ") + who_;
+    out += (origin_->task_ == task_ ? "\n  thrown again in " : "\n  awaited by ") + who;
   }
   append_stack(out, frames_);
   append_spawns(out, spawned_);

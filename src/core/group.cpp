@@ -67,7 +67,7 @@ void GroupCall::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
 void GroupCall::throw_decided() const {
   if (decided_ == kNone) return;
   Waitable& target = *entries_[decided_].target;
-  if (target.state() != State::completed) throw_error_of(target);
+  if (target.state() != State::completed) std::rethrow_exception(error_to_throw(target));
 }
 
 std::string GroupCall::describe() const {

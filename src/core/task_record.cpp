@@ -28,9 +28,11 @@ AsyncTracePtr TaskRecord::trace() const noexcept {
   return extras_ != nullptr ? extras_->trace : nullptr;
 }
 
-std::string TaskRecord::describe() const {
-  std::string out = "task " + id_.text();
-  if (!name().empty()) out += " \"" + std::string(name()) + "\"";
+std::string TaskRecord::describe() const { return describe_task(id_, name()); }
+
+std::string describe_task(TaskId id, std::string_view name) {
+  std::string out = "task " + id.text();
+  if (!name.empty()) out += " \"" + std::string(name) + "\"";
   return out;
 }
 

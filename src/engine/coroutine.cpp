@@ -25,9 +25,10 @@ static_assert(sizeof(std::source_location) == sizeof(void*));
 // The first frame that an exception leaves notes where all of them are: their callers still are what
 // they were when it was thrown.
 void detail::PromiseBase::unhandled_exception() noexcept {
-  std::exception_ptr& flying = scheduler->trampoline.flying;
+  Scheduler& scheduler = *Scheduler::current();
+  std::exception_ptr& flying = scheduler.trampoline.flying;
   flying = std::current_exception();
-  AwaitStack* const stack = scheduler->exception_leaves(flying);
+  AwaitStack* const stack = scheduler.exception_leaves(flying);
   if (stack == nullptr) return;
   stack->on_frame(site);
   void* next = caller;
@@ -44,7 +45,6 @@ void* CoroutineRecord::begin(Scheduler& scheduler) {
     scheduler.finish(*this, keep_error(std::current_exception()));
     return nullptr;
   }
-  Frame::at(cursor_).scheduler = &scheduler;
   return cursor_;
 }
 

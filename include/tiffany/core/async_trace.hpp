@@ -54,7 +54,7 @@ class AsyncTrace {
   static constexpr std::size_t kTasks = 16;
 
   TaskId task_;
-  std::string who_;
+  std::string name_;
   std::vector<std::source_location> frames_;
   std::vector<SpawnStep> spawned_;
   AsyncTracePtr origin_;

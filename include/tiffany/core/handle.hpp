@@ -122,8 +122,10 @@ class Handle {
 // Registers with a waitable, unless it has settled. Refuses a task that waits for itself.
 Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter);
 
-// Throws what a waitable that did not complete ended with. The trace of a task's exception goes along.
-[[noreturn]] void throw_error_of(Waitable& target);
+// What a waitable that did not complete ended with, to be thrown at once. The trace of a task's
+// exception goes along. The caller throws it: a function in between would have to be unwound, too,
+// which costs as much as making the trace.
+std::exception_ptr error_to_throw(Waitable& target);
 
 // Waits for one waitable. The value is moved out when kTake is set.
 template <class H, bool kTake>
@@ -143,7 +145,7 @@ class Join final : public SystemCall {
   }
   T finish() {
     Waitable& target = handle_.waitable();
-    if (target.state() != State::completed) throw_error_of(target);
+    if (target.state() != State::completed) std::rethrow_exception(error_to_throw(target));
     if constexpr (!std::is_void_v<T>) return handle_.value(kTake);
   }
   std::string describe() const override { return handle_.waitable().describe(); }

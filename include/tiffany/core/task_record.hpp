@@ -11,6 +11,7 @@
 #include <new>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "tiffany/base/arena.hpp"
@@ -157,6 +158,9 @@ class TaskRecord : public Waitable {
   void clear(Flag flag) noexcept { flags_ = static_cast<std::uint8_t>(flags_ & ~flag); }
   Extras& extras();
 };
+
+// `task #3 "fetch"`
+std::string describe_task(TaskId id, std::string_view name);
 
 struct TaskRecord::Extras {
   std::string name;

@@ -31,15 +31,12 @@ namespace tiffany {
 template <class T>
 class Task;
 
-// What every coroutine frame carries: who called it, on which scheduler, and at which line it is
-// suspended. Twenty-four bytes, and no types.
+// What every coroutine frame carries: who called it, and at which line it is suspended. Sixteen bytes,
+// and no types. Which scheduler runs it is known to the thread.
 class Frame {
  public:
-  // In this order: were the two pointers that a call sets side by side, GCC would set them with one
-  // vector store, and load its halves from where the site has just been written, which stalls.
   void* caller = nullptr;  // null in the outermost frame of a task
   std::source_location site;
-  Scheduler* scheduler = nullptr;
 
   static void* operator new(std::size_t size) {
     if (Scheduler* running = Scheduler::current()) [[likely]]
@@ -68,8 +65,8 @@ class ReturnToCaller {
   bool await_ready() const noexcept { return false; }
   template <class P>
   void await_suspend(std::coroutine_handle<P> coroutine) const noexcept {
-    Frame& frame = coroutine.promise();
-    Scheduler::Trampoline& trampoline = frame.scheduler->trampoline;
+    const Frame& frame = coroutine.promise();
+    Scheduler::Trampoline& trampoline = Scheduler::current()->trampoline;
     trampoline.next = frame.caller != nullptr ? frame.caller : Scheduler::Trampoline::ended();
   }
   void await_resume() const noexcept {}
@@ -102,9 +99,8 @@ class AwaitYield {
  public:
   constexpr AwaitYield() noexcept = default;
   bool await_ready() const noexcept { return false; }
-  template <class P>
-  void await_suspend(std::coroutine_handle<P> coroutine) const noexcept {
-    coroutine.promise().scheduler->trampoline.next = Scheduler::Trampoline::yielded();
+  void await_suspend(std::coroutine_handle<>) const noexcept {
+    Scheduler::current()->trampoline.next = Scheduler::Trampoline::yielded();
   }
   void await_resume() const { Scheduler::current()->resumed(); }
 };
@@ -118,13 +114,11 @@ class AwaitTask {
   bool await_ready() const noexcept { return false; }
   template <class P>
   void await_suspend(std::coroutine_handle<P> caller) noexcept {
-    Frame& frame = callee_.promise();
-    frame.caller = caller.address();
-    frame.scheduler = caller.promise().scheduler;
-    frame.scheduler->trampoline.next = callee_.address();
+    callee_.promise().caller = caller.address();
+    Scheduler::current()->trampoline.next = callee_.address();
   }
   T await_resume() {
-    std::exception_ptr& flying = callee_.promise().scheduler->trampoline.flying;
+    std::exception_ptr& flying = Scheduler::current()->trampoline.flying;
     if (flying != nullptr) [[unlikely]]
       std::rethrow_exception(std::exchange(flying, nullptr));
     if constexpr (!std::is_void_v<T>) return callee_.promise().take();
