@@ -66,9 +66,8 @@ std::uint64_t run_main(FifoTask task) {
 
 double spawn_join(std::size_t count) {
   check(run_main(spawn_and_join_each(1000)) == 1000, "warm-up joined all");
-  const double ns = cpu_ns_of([&] {
-    check(run_main(spawn_and_join_each(count)) == count, "joined all");
-  });
+  const double ns =
+      cpu_ns_of([&] { check(run_main(spawn_and_join_each(count)) == count, "joined all"); });
   return ns / static_cast<double>(count);
 }
 
@@ -81,9 +80,8 @@ FifoTask spawn_all_then_join(std::size_t count) {
 }
 
 double fanout(std::size_t count) {
-  const double ns = cpu_ns_of([&] {
-    check(run_main(spawn_all_then_join(count)) == count, "joined all");
-  });
+  const double ns =
+      cpu_ns_of([&] { check(run_main(spawn_all_then_join(count)) == count, "joined all"); });
   return ns / static_cast<double>(count);
 }
 
@@ -95,9 +93,8 @@ FifoTask gather_often(std::size_t times, std::size_t width) {
 
 double gather(std::size_t times, std::size_t width) {
   run_main(gather_often(10, width));
-  const double ns = cpu_ns_of([&] {
-    check(run_main(gather_often(times, width)) == times * width, "gathered all");
-  });
+  const double ns = cpu_ns_of(
+      [&] { check(run_main(gather_often(times, width)) == times * width, "gathered all"); });
   return ns / static_cast<double>(times);
 }
 

@@ -1,5 +1,6 @@
 // The workloads of bench/core on Tiffany, with everything on that a user gets: accounting, await
 // sites, spawn sites, the trace hash, the quantum. See README.md for what each of them measures.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -321,6 +322,35 @@ Task<double> rss_per_task(std::size_t count) {
   co_return static_cast<double>(after - before) / static_cast<double>(count);
 }
 
+// ---- dumps
+
+enum class DumpAs { text, json };
+
+Task<void> sleep_long() { co_await tiffany::sleep(Duration(1'000'000'000)); }
+Task<void> call_sleep_long() { co_await sleep_long(); }
+Task<void> spawn_sleepers(std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) spawn(call_sleep_long).named("sleeper");
+  co_await sleep_long();
+}
+
+// So many tasks that sleep two calls deep, have names, and were spawned by one that is alive.
+double dump_ms(std::size_t tasks, DumpAs as) {
+  Scheduler scheduler(virtual_time());
+  scheduler.spawn(spawn_sleepers, tasks - 1);
+  scheduler.step_until_idle();
+  std::size_t bytes = 0;
+  const double ns = cpu_ns_of(
+      [&] { bytes = (as == DumpAs::text ? scheduler.dump_text() : scheduler.dump_json()).size(); });
+  check(bytes > 100 * tasks, "every task is in the dump");
+  return ns / 1e6;
+}
+
+double best_dump_ms(std::size_t tasks, DumpAs as) {
+  double best = dump_ms(tasks, as);
+  for (int i = 0; i < 2; ++i) best = std::min(best, dump_ms(tasks, as));
+  return best;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -356,4 +386,10 @@ int main(int argc, char** argv) {
   suite.run("rss_task_1m", "B", light, [&] { return run_main(rss_per_task(million)); });
   suite.run("gather_1k", "ns", light,
             [&] { return run_main(gather_timed(suite.scale(2000, 500), 1000)); });
+  suite.run("dump_100k", "ms", light, [&] { return dump_ms(100'000, DumpAs::text); });
+  suite.run("dump_100k_json", "ms", light, [&] { return dump_ms(100'000, DumpAs::json); });
+  // Linear is 2; above 2.5 something is not.
+  suite.run("dump_200k_by_100k", "x", light, [&] {
+    return best_dump_ms(200'000, DumpAs::text) / best_dump_ms(100'000, DumpAs::text);
+  });
 }

@@ -108,9 +108,8 @@ awaitable<std::uint64_t> spawn_and_join_each(std::size_t count) {
 
 double spawn_join(std::size_t count) {
   check(run_main(spawn_and_join_each(1000)) == 1000, "warm-up joined all");
-  const double ns = cpu_ns_of([&] {
-    check(run_main(spawn_and_join_each(count)) == count, "joined all");
-  });
+  const double ns =
+      cpu_ns_of([&] { check(run_main(spawn_and_join_each(count)) == count, "joined all"); });
   return ns / static_cast<double>(count);
 }
 
@@ -148,9 +147,8 @@ awaitable<std::uint64_t> spawn_all_then_join(std::size_t count) {
 }
 
 double fanout(std::size_t count) {
-  const double ns = cpu_ns_of([&] {
-    check(run_main(spawn_all_then_join(count)) == count, "joined all");
-  });
+  const double ns =
+      cpu_ns_of([&] { check(run_main(spawn_all_then_join(count)) == count, "joined all"); });
   return ns / static_cast<double>(count);
 }
 
@@ -162,9 +160,8 @@ awaitable<std::uint64_t> gather_often(std::size_t times, std::size_t width) {
 
 double gather(std::size_t times, std::size_t width) {
   run_main(gather_often(10, width));
-  const double ns = cpu_ns_of([&] {
-    check(run_main(gather_often(times, width)) == times * width, "gathered all");
-  });
+  const double ns = cpu_ns_of(
+      [&] { check(run_main(gather_often(times, width)) == times * width, "gathered all"); });
   return ns / static_cast<double>(times);
 }
 
@@ -326,23 +323,18 @@ int main(int argc, char** argv) {
   suite.run("yield_1k", "ns", light, [&] { return yield_in_order(1000, quick); });
   suite.run("yield_100k", "ns", light, [&] { return yield_in_order(100'000, quick); });
   suite.run("yield_1m", "ns", heavy, [&] { return yield_in_order(many, quick); });
-  suite.run("yield_1m_shuffled", "ns", heavy, [&] {
-    return yield_shuffled(many, suite.scale(17, 4));
-  });
+  suite.run("yield_1m_shuffled", "ns", heavy,
+            [&] { return yield_shuffled(many, suite.scale(17, 4)); });
   suite.run("spawn_join", "ns", light, [&] { return spawn_join(often); });
   suite.run("fanout_1m", "ns", light, [&] { return fanout(many); });
   suite.run("nested_call", "ns", light, [&] { return nested_call(10 * often); });
   suite.run("ping_pong", "ns", light, [&] { return ping_pong(often); });
-  suite.run("timers_1m", "ns", heavy, [&] {
-    return quick ? timers(many, milliseconds(800)) : timers(many, seconds(3));
-  });
+  suite.run("timers_1m", "ns", heavy,
+            [&] { return quick ? timers(many, milliseconds(800)) : timers(many, seconds(3)); });
   suite.run("arm_cancel_1m", "ns", light, [&] { return arm_cancel_many(million); });
   suite.run("arm_cancel_hot", "ns", light, [&] { return arm_cancel_hot(often); });
-  suite.run("skynet", "ms", light, [&] {
-    return skynet_ms(suite.scale(bench::skynet_leaves, 100'000));
-  });
-  suite.run("rss_task_1m", "B", heavy, [&] {
-    return rss_per_task(suite.scale(million, 100'000));
-  });
+  suite.run("skynet", "ms", light,
+            [&] { return skynet_ms(suite.scale(bench::skynet_leaves, 100'000)); });
+  suite.run("rss_task_1m", "B", heavy, [&] { return rss_per_task(suite.scale(million, 100'000)); });
   suite.run("gather_1k", "ns", light, [&] { return gather(suite.scale(1000, 200), 1000); });
 }

@@ -185,9 +185,8 @@ std::uint64_t skynet_node(std::uint64_t first, std::uint64_t leaves) {
 // A smaller tree is reported as what the full one would take at the same cost per task.
 double skynet_ms(std::uint64_t leaves) {
   std::uint64_t sum = 0;
-  const double ns = cpu_ns_of([&] {
-    sum = spawn_with_result([=] { return skynet_node(0, leaves); }).get();
-  });
+  const double ns =
+      cpu_ns_of([&] { sum = spawn_with_result([=] { return skynet_node(0, leaves); }).get(); });
   check(sum == bench::skynet_sum(leaves), "skynet's sum");
   return ns / 1e6 * static_cast<double>(bench::skynet_leaves / leaves);
 }

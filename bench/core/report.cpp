@@ -27,10 +27,10 @@ namespace fs = std::filesystem;
 
 // In the order of the table.
 const std::vector<std::string> kWorkloads = {
-    "yield_2",       "yield_1k",       "yield_100k",  "yield_1m",           "yield_1m_shuffled",
-    "spawn_join",    "fanout_1m",      "nested_call", "ping_pong",          "timers_1m",
-    "arm_cancel_1m", "arm_cancel_hot", "skynet",      "skynet_depth_first", "rss_task_1m",
-    "gather_1k"};
+    "yield_2",       "yield_1k",       "yield_100k",     "yield_1m",           "yield_1m_shuffled",
+    "spawn_join",    "fanout_1m",      "nested_call",    "ping_pong",          "timers_1m",
+    "arm_cancel_1m", "arm_cancel_hot", "skynet",         "skynet_depth_first", "rss_task_1m",
+    "gather_1k",     "dump_100k",      "dump_100k_json", "dump_200k_by_100k"};
 
 struct Program {
   std::string name;
@@ -39,7 +39,8 @@ struct Program {
 
 // What only Tiffany has: there is nothing on the floor to compare with.
 bool is_ours_alone(const std::string& workload) {
-  return workload.starts_with("spawn_store_") || workload.starts_with("spawn_context_");
+  return workload.starts_with("spawn_store_") || workload.starts_with("spawn_context_") ||
+         workload.starts_with("dump_");
 }
 
 bool is_peer(const Program& program) { return program.name != "ours" && program.name != "floor"; }

@@ -71,9 +71,7 @@ void GroupCall::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
 void GroupCall::throw_decided() const {
   if (decided_ == kNone) return;
   Waitable& target = *entries_[decided_].target;
-  if (target.state() == State::completed) return;
-  target.mark_observed();
-  std::rethrow_exception(target.error());
+  if (target.state() != State::completed) std::rethrow_exception(error_to_throw(target));
 }
 
 // What each of them told hangs on the log as one link.

@@ -29,4 +29,13 @@ Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter) {
   return Answer::parked;
 }
 
+std::exception_ptr error_to_throw(Waitable& target) {
+  target.mark_observed();
+  std::exception_ptr error = target.error();
+  const auto* task = dynamic_cast<const TaskRecord*>(&target);
+  Scheduler* scheduler = Scheduler::current();
+  if (task != nullptr && scheduler != nullptr) scheduler->exception_comes(error, task->trace());
+  return error;
+}
+
 }  // namespace tiffany

@@ -115,7 +115,10 @@ bool Scheduler::look_outside() {
 std::size_t Scheduler::run_turn(std::size_t limit) {
   struct NobodyRuns {
     Scheduler& scheduler;
-    ~NobodyRuns() { scheduler.running_ = nullptr; }
+    ~NobodyRuns() {
+      scheduler.running_ = nullptr;
+      if (scheduler.flight_.error != nullptr) scheduler.exception_comes(nullptr, nullptr);
+    }
   };
   const NobodyRuns at_the_end{*this};  // also when a policy throws
   const std::uint64_t start = slices();
@@ -286,7 +289,7 @@ bool Scheduler::begin_cancelled_slice(TaskRecord& task) noexcept {
   return true;
 }
 
-void Scheduler::count_steps() noexcept {
+void Scheduler::count_steps() const noexcept {
   if (running_ != nullptr && ring_ != &policy_ring_) {
     running_->steps_ += ring_->take_running_yields();
     raise_alarm_for_running();  // run_batch has the number from before
@@ -473,8 +476,11 @@ void Scheduler::finish(TaskRecord& task, State state) noexcept {
 inline void Scheduler::end(TaskRecord& task, State state) noexcept {
   trace_ = mix(trace_, task.id_.value() + static_cast<std::uint64_t>(state));
   --live_tasks_;
+  ++ended_[static_cast<std::size_t>(state) - static_cast<std::size_t>(State::completed)];
   ready_.unreserve(task.priority_);
   task.settle(*this, state);
+  if (state == State::failed) [[unlikely]]
+    keep_trace(task);
   task.scope_->child_ended(task);
   task.release();
 }
@@ -509,8 +515,8 @@ void Scheduler::remove_external(ExternalEntry& entry) noexcept {
 
 CancelReasonPtr Scheduler::reason(CancelCause cause, std::string_view why,
                                   std::source_location site) const {
-  return std::make_shared<const CancelReason>(cause, why,
-                                              running_ != nullptr ? running_->id_ : TaskId(), site);
+  const TaskId asker = running_ != nullptr ? running_->id_ : TaskId();
+  return std::make_shared<const CancelReason>(cause, why, asker, site, now_);
 }
 
 void Scheduler::cancel(TaskRecord& task, CancelReasonPtr reason) noexcept {
@@ -670,9 +676,11 @@ void Scheduler::log(std::string_view message) {
 }
 
 void Scheduler::report_failure(TaskRecord& task) noexcept {
+  const AsyncTracePtr trace = task.trace();
   const std::string message =
       task.describe() + ", spawned at " + site_text(task.spawn_site_) +
-      ", failed and nobody looked at the error: " + error_text(task.error());
+      ", failed and nobody looked at the error: " + error_text(task.error()) +
+      (trace != nullptr ? "\n  " + trace->text() : "");
   log_(LogLine{now_, task.id_, task.name(), message, task.error()});
 }
 

@@ -71,6 +71,7 @@ void Scope::judge(TaskRecord& task) noexcept {
     case ScopePolicy::fail_fast:
       if (error_ != nullptr) break;
       error_ = task.error();
+      trace_ = task.trace();
       task.mark_observed();
       cancel_all(scheduler_.reason(CancelCause::sibling_failed, task.describe() + " failed",
                                    task.spawn_site()));
@@ -147,7 +148,10 @@ void Scope::block_threw(std::exception_ptr error) {
                                  "its scope was " + cancelled.reason().text(),
                                  cancelled.reason().site));
   } catch (...) {
-    if (error_ == nullptr) error_ = error;
+    if (error_ == nullptr) {
+      error_ = error;
+      trace_ = scheduler_.trace_of(error);
+    }
     cancel_all(scheduler_.reason(CancelCause::scope_ended, "the block of its scope threw",
                                  region_->task().spawn_site()));
   }
@@ -165,7 +169,10 @@ void Scope::join_cancelled() {
 void Scope::finish() {
   scheduler_.disarm(deadline_);
   region_->close();
-  if (error_ != nullptr) std::rethrow_exception(error_);
+  if (error_ != nullptr) {
+    scheduler_.exception_comes(error_, trace_);
+    std::rethrow_exception(error_);
+  }
   if (policy_ == ScopePolicy::collect_all) throw_collected();
   if (winner_) return;
   if (region_->outer_cancelled() && cut_short_) throw Cancelled(scheduler_.why_cancelled());

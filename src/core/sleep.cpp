@@ -1,6 +1,7 @@
 #include "tiffany/core/sleep.hpp"
 
 #include "tiffany/base/error.hpp"
+#include "tiffany/base/time_text.hpp"
 
 namespace tiffany {
 
@@ -8,9 +9,7 @@ void Sleep::on_alarm(Scheduler& scheduler, Timer& timer) noexcept {
   scheduler.wake(*static_cast<Sleep&>(timer).task_);
 }
 
-std::string Sleep::describe() const {
-  return "the time " + std::to_string(deadline().time_since_epoch().count()) + " ns";
-}
+std::string Sleep::describe() const { return "the time " + time_text(deadline()); }
 
 Sleep sleep(Duration delay) {
   if (delay < Duration::zero()) {

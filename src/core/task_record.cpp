@@ -115,9 +115,16 @@ CancelReasonPtr TaskRecord::cancel_reason() const noexcept {
   return own != nullptr ? own->cancel : nullptr;
 }
 
-std::string TaskRecord::describe() const {
-  std::string out = "task " + id_.text();
-  if (!name().empty()) out += " \"" + std::string(name()) + "\"";
+AsyncTracePtr TaskRecord::trace() const noexcept {
+  const Extras* own = own_extras();
+  return own != nullptr ? own->trace : nullptr;
+}
+
+std::string TaskRecord::describe() const { return describe_task(id_, name()); }
+
+std::string describe_task(TaskId id, std::string_view name) {
+  std::string out = "task " + id.text();
+  if (!name.empty()) out += " \"" + std::string(name) + "\"";
   return out;
 }
 

@@ -4,28 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "tiffany/core/await_stack.hpp"
 #include "tiffany/core/scheduler.hpp"
-#include "tiffany/core/site.hpp"
+#include "tiffany/core/spawn_chain.hpp"
 
 namespace tiffany {
 namespace {
-
-class StackText final : public FrameVisitor {
- public:
-  void on_frame(const std::source_location& site) override {
-    // A million frames are of no use to a reader, and the innermost ones say most.
-    if (++frames_ <= kShown) text += "\n      at " + site_text(site);
-  }
-  std::string finish() {
-    if (frames_ > kShown) text += "\n      ... and " + std::to_string(frames_ - kShown) + " more";
-    return std::move(text);
-  }
-
- private:
-  static constexpr std::size_t kShown = 32;
-  std::size_t frames_ = 0;
-  std::string text;
-};
 
 // Task -> the tasks it waits for. Ordered containers only: the report must not depend on addresses.
 using WaitGraph = std::map<TaskId, std::vector<TaskId>>;
@@ -86,11 +70,13 @@ std::string Scheduler::wait_report() const {
     std::vector<TaskId>& edges = graph[task.id_];
     Edges visitor(edges);
     task.waiting_on_->visit_waits(visitor);
-    StackText stack;
+    AwaitStack stack;
     task.visit_frames(stack);
-    lines += "\n  " + task.describe() + " waits for " + task.waiting_on_->describe() +
-             stack.finish() + "\n      spawned at " + site_text(task.spawn_site_);
-    if (task.parent_) lines += " by task " + task.parent_.text();
+    SpawnChain spawned;
+    spawned.trace(*this, task);
+    lines += "\n  " + task.describe() + " waits for " + task.waiting_on_->describe();
+    append_stack(lines, stack);
+    append_spawns(lines, spawned.steps());
   });
   std::string out = "Deadlock: nothing can wake the " + std::to_string(waiting) +
                     (waiting == 1 ? " task that is" : " tasks that are") +

@@ -17,6 +17,27 @@ Arena& outside_arena() {
 
 void* Frame::allocate_outside(std::size_t size) { return outside_arena().allocate(size); }
 
+// The debugger script (tools/gdb) reads frames by these offsets, behind the two pointers that begin
+// every coroutine frame.
+static_assert(offsetof(Frame, caller) == 0 && offsetof(Frame, site) == 8);
+static_assert(sizeof(std::source_location) == sizeof(void*));
+
+// The first frame that an exception leaves notes where all of them are: their callers still are what
+// they were when it was thrown.
+void detail::PromiseBase::unhandled_exception() noexcept {
+  Scheduler& scheduler = *Scheduler::current();
+  std::exception_ptr& flying = scheduler.flying;
+  flying = std::current_exception();
+  AwaitStack* const stack = scheduler.exception_leaves(flying);
+  if (stack == nullptr) return;
+  stack->on_frame(site);
+  void* next = caller;
+  for (std::size_t i = 1; next != nullptr && i < AwaitStack::kShown; ++i) {
+    stack->on_frame(Frame::at(next).site);
+    next = Frame::at(next).caller;
+  }
+}
+
 void* CoroutineRecord::begin(Scheduler& scheduler) {
   try {
     cursor_ = call();

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "tiffany/base/time.hpp"
 #include "tiffany/core/id.hpp"
 
 namespace tiffany {
@@ -36,8 +37,9 @@ const char* name_of(CancelCause cause) noexcept;
 
 // Who asked for a cancellation, where, and why. Shared by everything that it cancelled.
 struct CancelReason {
-  CancelReason(CancelCause why, std::string_view text, TaskId asker, std::source_location where)
-      : cause(why), message(text), requester(asker), site(where) {}
+  CancelReason(CancelCause why, std::string_view text, TaskId asker, std::source_location where,
+               Time when)
+      : cause(why), message(text), requester(asker), site(where), time(when) {}
 
   // For example: `cancelled by #3 at tour.cpp:40: no longer needed (requested)`
   std::string text() const;
@@ -46,6 +48,7 @@ struct CancelReason {
   std::string message;
   TaskId requester;  // no task: asked for from outside of every task
   std::source_location site;
+  Time time;
 };
 
 using CancelReasonPtr = std::shared_ptr<const CancelReason>;
@@ -100,6 +103,7 @@ class CancelRegion {
   CancelRegion* outer() const noexcept { return outer_; }
 
  private:
+  friend struct DebugLayout;
   friend class Scheduler;
 
   TaskRecord* task_;

@@ -21,6 +21,7 @@
 
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/outcome.hpp"
+#include "tiffany/core/async_trace.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/system_call.hpp"
 #include "tiffany/core/task_record.hpp"
@@ -76,6 +77,9 @@ class Handle {
     if (scheduler != nullptr) scheduler->cancel(record(), scheduler->reason(cause, why, site));
   }
 
+  // How the exception of a failed task came about; null for any other.
+  AsyncTracePtr trace() const { return record().trace(); }
+
   // Awaited: how the task ended, as a value.
   JoinOutcome<Handle> outcome() const { return JoinOutcome<Handle>(*this); }
 
@@ -118,6 +122,11 @@ class Handle {
 // Registers with a waitable, unless it has settled. Refuses a task that waits for itself.
 Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter);
 
+// What a waitable that did not complete ended with, to be thrown at once. The trace of a task's
+// exception goes along. The caller throws it: a function in between would have to be unwound, too,
+// which costs as much as making the trace.
+std::exception_ptr error_to_throw(Waitable& target);
+
 // Waits for one waitable. The value is moved out when kTake is set.
 template <class H, bool kTake>
 class Join final : public SystemCall {
@@ -136,10 +145,7 @@ class Join final : public SystemCall {
   }
   T finish() {
     Waitable& target = handle_.waitable();
-    if (target.state() != State::completed) {
-      target.mark_observed();
-      std::rethrow_exception(target.error());
-    }
+    if (target.state() != State::completed) std::rethrow_exception(error_to_throw(target));
     if constexpr (!std::is_void_v<T>) return handle_.value(kTake);
   }
   std::string describe() const override { return handle_.waitable().describe(); }

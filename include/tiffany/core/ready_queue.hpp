@@ -149,8 +149,8 @@ class ReadyQueue {
 
   // Calls count(slot, yields) for the yields that the records do not know of yet.
   template <class Count>
-  void count_yields(Count count) noexcept {
-    for (Ring& ring : rings_) {
+  void count_yields(Count count) const noexcept {
+    for (const Ring& ring : rings_) {
       for (std::size_t at = ring.head; at != ring.tail; ++at) {
         std::uint32_t& yields = ring.yields[at & ring.mask];
         if (yields != kRecord) count(ring.places[at & ring.mask].slot(), std::exchange(yields, 0));
@@ -198,6 +198,8 @@ class ReadyQueue {
   }
 
  private:
+  friend struct DebugLayout;
+
   void push_by_policy(TaskRecord& task) noexcept;
   static void grow(Ring& ring);
   // Moves on to the most urgent ring that has tasks. False when none has.

@@ -22,10 +22,14 @@
 #include "tiffany/base/hash.hpp"
 #include "tiffany/base/random.hpp"
 #include "tiffany/base/time.hpp"
+#include "tiffany/core/async_trace.hpp"
+#include "tiffany/core/await_stack.hpp"
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/dependency.hpp"
+#include "tiffany/core/dump.hpp"
 #include "tiffany/core/failures.hpp"
 #include "tiffany/core/inbox.hpp"
+#include "tiffany/core/live_schedulers.hpp"
 #include "tiffany/core/options.hpp"
 #include "tiffany/core/ready_queue.hpp"
 #include "tiffany/core/scope.hpp"
@@ -71,8 +75,8 @@ class Scheduler {
   // Not zero while the records of tasks that only yield must be looked at all the same: how many wait
   // in the queue with a cancel to be thrown, or ended where they are in it, and one when something
   // has come to the running task.
-  std::uint32_t alarms_ = 0;
-  bool alarm_for_running_ = false;
+  mutable std::uint32_t alarms_ = 0;
+  mutable bool alarm_for_running_ = false;
   std::uint32_t quantum_;
   std::uint32_t turn_;
   Time now_;
@@ -142,7 +146,7 @@ class Scheduler {
   std::uint64_t slices() const noexcept { return slice_base_ + ring_->head; }
   const Arena& arena() const noexcept { return *arena_; }
   // Brings recorded_steps() of every task up to date.
-  void count_steps() noexcept;
+  void count_steps() const noexcept;
   // Null when no task with this id is known any more.
   TaskRecord* find(TaskId id) const noexcept { return tasks_.find(id); }
   // A task had this id once, and nothing of it is left.
@@ -155,6 +159,12 @@ class Scheduler {
   }
   // Who waits for what, where, and the cycle if there is one. In the order of the task slots.
   std::string wait_report() const;
+  // Everything that is known of the tasks that have not ended; see core/dump.hpp.
+  void dump(DumpVisitor& visitor) const;
+  std::string dump_text() const;
+  std::string dump_json() const;
+  // See core/async_trace.hpp.
+  AsyncTracePtr trace_of(const std::exception_ptr& error) const noexcept;
 
   // ---- For tasks, through the functions in this_task.hpp and others ----
 
@@ -215,7 +225,10 @@ class Scheduler {
       call.withdraw(task);
       return delivers_now(task);
     }
-    task.waiting_on_ = &call;
+    static_cast<void>(&call_kind<C>);  // has it entered
+    SystemCall& parked = call;
+    parked.since_ = now_.time_since_epoch().count();
+    task.waiting_on_ = &parked;
     task.state_ = State::blocked;
     return false;
   }
@@ -260,12 +273,18 @@ class Scheduler {
     admit_after(std::move(waits), record, scope, priority, site);
     return record;
   }
+  // An exception leaves a frame of the running task. Where to note the places of its frames,
+  // innermost first; null when they were noted, because it has left a deeper frame before.
+  AwaitStack* exception_leaves(const std::exception_ptr& error) noexcept;
+  // An exception is about to be thrown into the running task that has a trace from elsewhere.
+  void exception_comes(const std::exception_ptr& error, AsyncTracePtr origin) noexcept;
   // The code of a task has ended and its result is stored. Wakes who waits for it.
   void finish(TaskRecord& task, State state) noexcept;
 
  private:
   friend class CancelRegion;
   friend class Dependencies;
+  friend struct DebugLayout;
   friend class Scope;
   friend class TaskRecord;
 
@@ -361,7 +380,7 @@ class Scheduler {
   void run_with_care(TaskRecord& task, ReadyQueue::Ring& ring);
   bool begin_slice(TaskRecord& task) noexcept;
   bool begin_cancelled_slice(TaskRecord& task) noexcept;
-  void raise_alarm_for_running() noexcept {
+  void raise_alarm_for_running() const noexcept {
     if (!alarm_for_running_) ++alarms_;
     alarm_for_running_ = true;
   }
@@ -381,6 +400,7 @@ class Scheduler {
   void refresh_cancel(TaskRecord& task) noexcept;
   static const CancelReasonPtr* effective_reason(const TaskRecord& task) noexcept;
   void interrupt(TaskRecord& task) noexcept;
+  void keep_trace(TaskRecord& task) noexcept;
   void report_failure(TaskRecord& task) noexcept;
   void end_unbegun(TaskRecord& task) noexcept;
   void system_task_failed(TaskRecord& task) noexcept;
@@ -409,6 +429,19 @@ class Scheduler {
   SystemFailure system_failure_;
   std::unique_ptr<SystemTaskFailed> system_failed_;
   bool tearing_down_ = false;
+
+  // How many tasks have completed, failed, been cancelled.
+  std::uint64_t ended_[3] = {};
+  // The exception that was thrown last, until the turn is over. It is held for so long because a
+  // later one may be made at the same address, and would be taken for it.
+  struct Flight {
+    std::exception_ptr error;
+    AsyncTracePtr origin;  // the trace it had when it came into the task
+    TaskId task;           // whose frames it has left; none yet when it has just come
+    AwaitStack frames;
+  };
+  Flight flight_;
+  LiveScheduler live_{*this};
 };
 
 }  // namespace tiffany

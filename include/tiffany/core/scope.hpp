@@ -14,6 +14,7 @@
 
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/time.hpp"
+#include "tiffany/core/async_trace.hpp"
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/spawner.hpp"
 #include "tiffany/core/system_call.hpp"
@@ -94,6 +95,7 @@ class Scope {
   Join join() noexcept { return Join(*this); }
 
  private:
+  friend struct DebugLayout;
   friend class Scheduler;
   struct RootTag {};
   Scope(Scheduler& scheduler, RootTag) noexcept;
@@ -123,6 +125,7 @@ class Scope {
   TaskRecord* joiner_ = nullptr;
   std::optional<CancelRegion> region_;  // covers the block; the root scope has none
   std::exception_ptr error_;
+  AsyncTracePtr trace_;  // of the error
   CancelReasonPtr reason_;
   DeadlineTimer deadline_{*this};
   // Ended tasks that the policy will have to speak of, linked as siblings and held.

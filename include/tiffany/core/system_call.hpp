@@ -20,8 +20,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 
 #include "tiffany/base/hash.hpp"
+#include "tiffany/base/time.hpp"
 
 namespace tiffany {
 
@@ -72,10 +74,42 @@ class SystemCall {
   // callback); such a wait is never a deadlock.
   virtual bool waits_for_outside() const noexcept { return false; }
 
+  // Since when a task is parked on this call. Known only while one is.
+  Time since() const noexcept { return Time(Duration(since_)); }
+
  protected:
   SystemCall() noexcept = default;
   ~SystemCall() = default;
+
+ private:
+  friend class Scheduler;
+  friend struct DebugLayout;
+  Clock::rep since_;  // set by a call that parks; most are answered at once
 };
+
+// The name of a kind of call, found by the type of the object. Calls do not carry their names: eight
+// bytes more in each of them is sixteen more in the frame of a suspended task. Every type of call that
+// a program can make is entered here before main().
+class CallKind {
+ public:
+  CallKind(const std::type_info& type, const CallName& name) noexcept;
+  CallKind(const CallKind&) = delete;
+  CallKind& operator=(const CallKind&) = delete;
+
+  static const CallKind* first() noexcept;
+  const CallKind* next() const noexcept { return next_; }
+  const std::type_info& type() const noexcept { return *type_; }
+  const CallName& name() const noexcept { return *name_; }
+
+ private:
+  friend struct DebugLayout;
+  const std::type_info* type_;
+  const CallName* name_;
+  const CallKind* next_;
+};
+
+template <class C>
+inline const CallKind call_kind{typeid(C), C::call_name};
 
 template <class C>
 concept Call =

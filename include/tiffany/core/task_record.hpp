@@ -13,6 +13,7 @@
 #include <new>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "tiffany/base/arena.hpp"
@@ -23,6 +24,7 @@
 
 namespace tiffany {
 
+class AsyncTrace;
 class Scope;
 class SystemCall;
 
@@ -59,6 +61,8 @@ class TaskRecord : public Waitable {
   std::uint64_t chain_below() const noexcept;
   // Why the task itself was asked to stop; null when nobody asked.
   CancelReasonPtr cancel_reason() const noexcept;
+  // How the exception that a failed task ended with came about; null for any other.
+  std::shared_ptr<const AsyncTrace> trace() const noexcept;
 
   std::exception_ptr error() const override;
   std::string describe() const override;
@@ -157,6 +161,7 @@ class TaskRecord : public Waitable {
  private:
   friend class CancelRegion;
   friend class Dependencies;
+  friend struct DebugLayout;
   friend class ReadyQueue;
   friend class Scheduler;
   friend class Scope;
@@ -198,6 +203,9 @@ class TaskRecord : public Waitable {
   void drop_extras() noexcept;
 };
 
+// `task #3 "fetch"`
+std::string describe_task(TaskId id, std::string_view name);
+
 struct TaskRecord::Extras {
   std::string name;
   CancelReasonPtr cancel;
@@ -206,6 +214,7 @@ struct TaskRecord::Extras {
   std::uint32_t cost = 1;         // what it adds to the chain of those it waits for
   Ref<Heritage> heritage;
   Ref<LogLink> last_words;
+  std::shared_ptr<const AsyncTrace> trace;
 };
 
 inline Heritage* TaskRecord::heritage() const noexcept {

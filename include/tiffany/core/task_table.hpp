@@ -76,6 +76,7 @@ class TaskTable {
   }
 
  private:
+  friend struct DebugLayout;
   static constexpr std::uint32_t kPerBlock = 64;
   static constexpr std::uint32_t kLastGeneration = 0xffffffff;
 

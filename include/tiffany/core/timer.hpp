@@ -37,6 +37,7 @@ class Timer : private TimerLink {
   Time deadline() const noexcept { return deadline_; }
 
  private:
+  friend struct DebugLayout;
   friend class TimerWheel;
   Time deadline_;
   Fire fire_;
@@ -67,6 +68,7 @@ class TimerWheel {
   void fire_due(Scheduler& scheduler, Time now) noexcept;
 
  private:
+  friend struct DebugLayout;
   static constexpr int kBits = 8;
   static constexpr int kSlots = 1 << kBits;
   static constexpr int kLevels = 8;

@@ -32,7 +32,7 @@ template <class T>
 class Task;
 
 // What every coroutine frame carries: who called it, and at which line it is suspended. Sixteen bytes,
-// and no types.
+// and no types. Which scheduler runs it is known to the thread.
 class Frame {
  public:
   void* caller = nullptr;  // null in the outermost frame of a task
@@ -132,7 +132,7 @@ class PromiseBase : public Frame {
     Scheduler::Trampoline::next = caller != nullptr ? caller : Scheduler::Trampoline::ended();
     return {};
   }
-  void unhandled_exception() noexcept { Scheduler::current()->flying = std::current_exception(); }
+  void unhandled_exception() noexcept;
 
   // What std::source_location::current() wraps. As a bare pointer it is a constant to GCC; an object
   // in the awaited expression would be kept in the frame once more.
