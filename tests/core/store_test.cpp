@@ -94,6 +94,25 @@ TEST(Store, W5_ANameThatIsUsedWithTwoTypesIsAnErrorThatNamesThem) {
   });
 }
 
+struct RefusesZero {
+  explicit RefusesZero(int value) {
+    if (value == 0) throw std::runtime_error("zero");
+  }
+};
+
+TEST(Store, W5_AValueThatCannotBeMadeLeavesWhatWasThere) {
+  run_program([]() -> Task<void> {
+    const StateKey<RefusesZero> key{"number"};
+    EXPECT_EQ(what_of(thrown_by([&] { put(key, 0); })), "zero");
+    EXPECT_EQ(get(key), nullptr);
+    put(key, 1);
+    const RefusesZero* before = get(key);
+    EXPECT_EQ(what_of(thrown_by([&] { put(key, 0); })), "zero");
+    EXPECT_EQ(get(key), before);
+    co_return;
+  });
+}
+
 TEST(Store, W5_AChildStartsFromWhatItsParentHadAtTheSpawn) {
   run_program([]() -> Task<void> {
     put(kCount, 0);
