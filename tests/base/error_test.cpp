@@ -47,6 +47,10 @@ TEST(Error, NumbersAreStable) {
   EXPECT_EQ(static_cast<int>(Errc::diverged), 115);
   EXPECT_EQ(static_cast<int>(Errc::no_wake_source), 116);
   EXPECT_EQ(static_cast<int>(Errc::self_join), 117);
+  EXPECT_EQ(static_cast<int>(Errc::mailbox_closed), 140);
+  EXPECT_EQ(static_cast<int>(Errc::check_failed), 141);
+  EXPECT_EQ(static_cast<int>(Errc::no_answer), 142);
+  EXPECT_EQ(static_cast<int>(Errc::never_ends), 143);
 }
 
 TEST(Error, CarriesItsCodeAndItsSentenceAsAStandardException) {
