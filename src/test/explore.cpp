@@ -177,11 +177,7 @@ Run run_once(const Body& body, Schedule schedule, const ExploreOptions& options,
 }
 
 void run_main(TestScheduler& test, Handle<void> main) {
-  try {
-    test.run();
-  } catch (...) {
-    if (main.state() != State::failed) throw;
-  }
+  test.run();
   tiffany::detail::result_now(std::move(main));
 }
 

@@ -37,8 +37,8 @@ class Shrinker {
       std::optional<Run> other = run_with(Schedule::seeded(seed, choices, options_.strategy()));
       if (!other || other->kind != best_.kind) continue;
       Run shortest = std::exchange(best_, std::move(*other));
-      make_minimal();
-      if (best_.deviations.size() >= shortest.deviations.size()) best_ = std::move(shortest);
+      const bool better = make_minimal() && best_.deviations.size() < shortest.deviations.size();
+      if (!better) best_ = std::move(shortest);
     }
   }
 

@@ -47,12 +47,20 @@ TEST(Error, NumbersAreStable) {
   EXPECT_EQ(static_cast<int>(Errc::diverged), 115);
   EXPECT_EQ(static_cast<int>(Errc::no_wake_source), 116);
   EXPECT_EQ(static_cast<int>(Errc::self_join), 117);
+  EXPECT_EQ(static_cast<int>(Errc::not_in_context), 120);
+  EXPECT_EQ(static_cast<int>(Errc::no_handler), 121);
+  EXPECT_EQ(static_cast<int>(Errc::key_type), 122);
   EXPECT_EQ(static_cast<int>(Errc::tasks_failed), 130);
   EXPECT_EQ(static_cast<int>(Errc::supervision_failed), 131);
   EXPECT_EQ(static_cast<int>(Errc::system_task_failed), 132);
   EXPECT_EQ(static_cast<int>(Errc::unknown_task), 133);
   EXPECT_EQ(static_cast<int>(Errc::dependency_failed), 134);
   EXPECT_EQ(static_cast<int>(Errc::bad_graph), 135);
+  EXPECT_EQ(static_cast<int>(Errc::mailbox_closed), 140);
+  EXPECT_EQ(static_cast<int>(Errc::check_failed), 141);
+  EXPECT_EQ(static_cast<int>(Errc::no_answer), 142);
+  EXPECT_EQ(static_cast<int>(Errc::never_ends), 143);
+  EXPECT_EQ(static_cast<int>(Errc::spawn_denied), 150);
 }
 
 TEST(Error, CarriesItsCodeAndItsSentenceAsAStandardException) {

@@ -156,7 +156,7 @@ using Body = std::function<void(TestScheduler&)>;
 Exploration explore(const Body& body, const Seeds& seeds, const ExploreOptions& options);
 Determinism check_deterministic(const Body& body, std::uint64_t seed);
 
-// Runs until all has ended; what `main` threw goes before what its end led to.
+// Runs until all has ended, and throws what `main` threw.
 void run_main(TestScheduler& test, Handle<void> main);
 
 template <class F>
