@@ -10,6 +10,7 @@
 #include "tiffany/core/external.hpp"
 #include "tiffany/core/failures.hpp"
 #include "tiffany/core/group.hpp"
+#include "tiffany/core/guard.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/core/mailbox.hpp"
 #include "tiffany/core/promise.hpp"

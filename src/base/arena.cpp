@@ -50,16 +50,9 @@ void Arena::unpin(void* reserved) noexcept {
   if (arena->retired_) arena->delete_when_empty();
 }
 
-std::size_t Arena::live_blocks() const noexcept {
-  std::size_t blocks = large_blocks_;
-  for (const Class& c : classes_) blocks += c.live;
-  return blocks;
-}
-
-std::size_t Arena::live_bytes() const noexcept {
-  std::size_t bytes = large_bytes_;
-  for (std::size_t i = 0; i < kClasses; ++i) bytes += classes_[i].live * (i + 1) * kGranule;
-  return bytes;
+void Arena::may_grow_by(std::size_t size) {
+  if (fail_at_ != 0 && --fail_at_ == 0) throw std::bad_alloc();
+  if (live_bytes() + size > limit_) throw std::bad_alloc();
 }
 
 Arena::~Arena() {
@@ -100,10 +93,10 @@ struct alignas(16) HeapHeader {
 }  // namespace
 
 void* Arena::allocate_slow(std::size_t size) {
+  may_grow_by(size);
   void* raw = std::malloc(sizeof(HeapHeader) + size);
   if (raw == nullptr) throw std::bad_alloc();
-  ++large_blocks_;
-  large_bytes_ += size;
+  used_ += usage(size);
   return new (raw) HeapHeader{this} + 1;
 }
 
@@ -111,20 +104,19 @@ void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
   HeapHeader* header = static_cast<HeapHeader*>(block) - 1;
   Arena* owner = header->owner;
   std::free(header);
-  --owner->large_blocks_;
-  owner->large_bytes_ -= size;
+  owner->used_ -= usage(size);
   if (owner->retired_) owner->delete_when_empty();
 }
 
 #else
 
 void* Arena::allocate_slow(std::size_t size) {
+  may_grow_by(size);
   if (size > kLargestSmall) {
     // A large block is a mapping of its own, with the header that owner_of() looks for. It is not on
     // the list of chunks: it goes back to the system as soon as it is freed.
     Chunk* chunk = map_chunk(round_up(kHeader + size, kPage));
-    ++large_blocks_;
-    large_bytes_ += size;
+    used_ += usage(size);
     return reinterpret_cast<std::byte*>(chunk) + kHeader;
   }
   Class& c = classes_[class_of(size)];
@@ -138,7 +130,7 @@ void* Arena::allocate_slow(std::size_t size) {
   }
   std::byte* result = c.bump;
   c.bump += block;
-  ++c.live;
+  used_ += usage(size);
   return result;
 }
 
@@ -146,8 +138,7 @@ void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
   Arena* owner = owner_of(block);
   auto* chunk = reinterpret_cast<Chunk*>(static_cast<std::byte*>(block) - kHeader);
   munmap(chunk, chunk->mapped);
-  --owner->large_blocks_;
-  owner->large_bytes_ -= size;
+  owner->used_ -= usage(size);
   if (owner->retired_) owner->delete_when_empty();
 }
 

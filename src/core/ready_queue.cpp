@@ -47,6 +47,20 @@ bool ReadyQueue::find_best() noexcept {
   return false;
 }
 
+ReadyQueue::Ring* ReadyQueue::next_below_best(std::uint8_t& last) noexcept {
+  if (empty()) return nullptr;
+  const auto best = static_cast<std::size_t>(best_ - rings_);
+  const std::size_t count = std::size(rings_);
+  for (std::size_t step = 1; step <= count; ++step) {
+    const std::size_t priority = (last + step) % count;
+    if (priority > best && !rings_[priority].empty()) {
+      last = static_cast<std::uint8_t>(priority);
+      return &rings_[priority];
+    }
+  }
+  return nullptr;
+}
+
 std::size_t ReadyQueue::size() const noexcept {
   if (policy_ != nullptr) return policy_->size();
   std::size_t size = 0;

@@ -34,6 +34,10 @@ void log_to_stderr(const LogLine& line) {
   std::fputs(text.c_str(), stderr);
 }
 
+Duration monotonic_clock() {
+  return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
 std::unique_ptr<Reactor> or_real_clock(std::unique_ptr<Reactor> reactor) {
   return reactor != nullptr ? std::move(reactor) : real_clock();
 }
@@ -59,14 +63,15 @@ class Scheduler::Drive {
 };
 
 Scheduler::Scheduler(Options options)
-    : quantum_(std::max<std::uint32_t>(1, options.quantum_)),
-      turn_(std::max<std::uint32_t>(1, options.turn_)),
+    : turn_(std::max<std::uint32_t>(1, options.turn_)),
       ready_(options.record_picks_
                  ? std::make_unique<RecordingOrder>(std::move(options.policy_), picks_)
                  : std::move(options.policy_)),
       inbox_(std::make_shared<Inbox>()),
       root_(*this, Scope::RootTag{}),
       spawn(&root_),
+      most_tasks_(options.most_tasks_),
+      ageing_(options.ageing_),
       arena_(Arena::create()),
       tasks_(*arena_),
       reactor_(or_real_clock(std::move(options.reactor_))),
@@ -75,6 +80,15 @@ Scheduler::Scheduler(Options options)
       log_(options.log_ ? std::move(options.log_) : log_to_stderr),
       system_failure_(options.system_failure_) {
   now_ = reactor_->now();
+  arena_->set_limit(options.most_bytes_);
+  std::fill(std::begin(quantum_), std::end(quantum_), std::max<std::uint32_t>(1, options.quantum_));
+  for (const auto& [priority, steps] : options.quantum_of_) {
+    quantum_[priority] = std::max<std::uint32_t>(1, steps);
+  }
+  if (options.watch_limit_) {
+    watch_ = Watch{true, *options.watch_limit_,
+                   options.watch_clock_ ? std::move(options.watch_clock_) : monotonic_clock};
+  }
   ready_.set_origin(tasks_.origin());
 }
 
@@ -229,29 +243,61 @@ void Scheduler::run_batch(ReadyQueue::Ring& ring) {
 
 void Scheduler::run_rings() {
   while (slices() < turn_end_) {
+    if (ageing_ != 0 && slices() >= next_aged_ && age()) continue;
     ReadyQueue::Ring* const ring = ready_.best();
     if (ring == nullptr) return;
-    count_slices_by(*ring);
-    if (ring->size() < ReadyQueue::kMany) {
-      run_batch<false>(*ring);
+    if (watch_.on) [[unlikely]] {
+      // One slice at a time; whose it is, the place at the head says.
+      const auto slice = [](Scheduler& self, TaskRecord& task) {
+        self.run_ring(*self.ready_.ring_of(task), self.slices() + 1);
+      };
+      watch_slice(ready_.first(*ring, tasks_), slice);
     } else {
-      run_batch<true>(*ring);
+      run_ring(*ring, ageing_ != 0 ? std::min(turn_end_, next_aged_) : turn_end_);
     }
   }
 }
 
-inline void Scheduler::count_slices_by(ReadyQueue::Ring& ring) noexcept {
+// One slice for the next of the less urgent priorities that have ready tasks. False when none has.
+bool Scheduler::age() {
+  next_aged_ = slices() + ageing_;
+  ReadyQueue::Ring* const ring = ready_.next_below_best(aged_priority_);
+  if (ring == nullptr) return false;
+  run_ring(*ring, slices() + 1);
+  return true;
+}
+
+void Scheduler::run_ring(ReadyQueue::Ring& ring, std::uint64_t until) {
+  count_slices_by(ring, until);
+  if (ring.size() < ReadyQueue::kMany) {
+    run_batch<false>(ring);
+  } else {
+    run_batch<true>(ring);
+  }
+}
+
+inline void Scheduler::count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) noexcept {
   slice_base_ = slices() - ring.head;
   ring_ = &ring;
-  last_head_ = static_cast<std::size_t>(turn_end_ - slice_base_);
+  last_head_ = static_cast<std::size_t>(until - slice_base_);
+}
+
+std::uint64_t Scheduler::throttled() const noexcept {
+  std::uint64_t all = 0;
+  for (const std::uint64_t count : throttled_) all += count;
+  return all;
 }
 
 void Scheduler::run_policy(ReadyPolicy& policy) {
-  count_slices_by(policy_ring_);
+  count_slices_by(policy_ring_, turn_end_);
   while (slices() < turn_end_ && policy.size() > 0) {
     TaskRecord& task = policy.pop();
     ++policy_ring_.head;
-    run_slice(task);
+    if (watch_.on) [[unlikely]] {
+      watch_slice(task, [](Scheduler& self, TaskRecord& watched) { self.run_slice(watched); });
+    } else {
+      run_slice(task);
+    }
   }
 }
 

@@ -14,6 +14,8 @@ int allocations_left = -1;  // negative: any number
 }  // namespace
 
 // NOLINTBEGIN: the replacements that the standard asks for.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // GCC sees through them, and half of it
 void* operator new(std::size_t size) {
   if (allocations_left == 0) throw std::bad_alloc();
   if (allocations_left > 0) --allocations_left;
@@ -22,6 +24,7 @@ void* operator new(std::size_t size) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#pragma GCC diagnostic pop
 // NOLINTEND
 
 namespace tiffany {

@@ -49,7 +49,7 @@ class Arena {
       Class& c = classes_[class_of(size)];
       if (FreeBlock* block = c.free) [[likely]] {
         c.free = block->next;
-        ++c.live;
+        used_ += usage(size);
         return block;
       }
     }
@@ -66,7 +66,7 @@ class Arena {
       auto* freed = static_cast<FreeBlock*>(block);
       freed->next = c.free;
       c.free = freed;
-      --c.live;
+      arena->used_ -= usage(size);
       if (arena->retired_) [[unlikely]]
         arena->delete_when_empty();
       return;
@@ -83,8 +83,18 @@ class Arena {
   static void unpin(void* reserved) noexcept;
 
   // Blocks that were taken and not returned, and the bytes they occupy (after rounding up).
-  std::size_t live_blocks() const noexcept;
-  std::size_t live_bytes() const noexcept;
+  std::size_t live_blocks() const noexcept { return used_ >> kBytesBits; }
+  std::size_t live_bytes() const noexcept {
+    return (used_ & ((std::uint64_t{1} << kBytesBits) - 1)) * kGranule;
+  }
+
+  // From now on the arena does not grow when that would make live_bytes() more than this: allocate()
+  // throws std::bad_alloc instead. Blocks that were used before are given out all the same.
+  void set_limit(std::size_t bytes) noexcept { limit_ = bytes; }
+  std::size_t limit() const noexcept { return limit_; }
+  // For tests: the n-th block from now that the arena has to make, rather than give out again, fails
+  // with std::bad_alloc. Under AddressSanitizer that is every block. 0: none.
+  void fail_at(std::size_t n) noexcept { fail_at_ = n; }
 
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -107,7 +117,6 @@ class Arena {
     FreeBlock* free = nullptr;
     std::byte* bump = nullptr;
     std::byte* bump_end = nullptr;
-    std::size_t live = 0;
   };
   struct Chunk {
     Arena* owner;
@@ -124,15 +133,22 @@ class Arena {
   static Arena* owner_of(void* block) noexcept {
     return reinterpret_cast<Chunk*>(reinterpret_cast<std::uintptr_t>(block) & ~(kChunk - 1))->owner;
   }
+  // Blocks and their granules in one number, so that counting them is one addition.
+  static constexpr int kBytesBits = 38;  // 4 TiB, and 64 million blocks
+  static std::uint64_t usage(std::size_t size) noexcept {
+    return (std::uint64_t{1} << kBytesBits) + class_of(size) + 1;
+  }
   void delete_when_empty() noexcept;
+  void may_grow_by(std::size_t size);
   void* allocate_slow(std::size_t size);
   static void deallocate_slow(void* block, std::size_t size) noexcept;
   std::byte* take_run(std::size_t bytes);
   Chunk* map_chunk(std::size_t bytes);
 
+  std::uint64_t used_ = 0;
   Class classes_[kClasses];
-  std::size_t large_blocks_ = 0;  // and all blocks under AddressSanitizer
-  std::size_t large_bytes_ = 0;
+  std::size_t limit_ = SIZE_MAX;
+  std::size_t fail_at_ = 0;
   std::size_t pins_ = 0;
   std::byte* bump_ = nullptr;
   std::byte* bump_end_ = nullptr;

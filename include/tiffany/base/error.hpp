@@ -41,7 +41,8 @@ namespace tiffany {
   X(mailbox_closed, 140, "a mailbox was awaited that nobody can post to any more")           \
   X(check_failed, 141, "a check() of a test did not hold")                                   \
   X(no_answer, 142, "a mock was called and its script has no answer for the call")           \
-  X(never_ends, 143, "a program under test was still running after its limit of picks")
+  X(never_ends, 143, "a program under test was still running after its limit of picks")      \
+  X(spawn_denied, 150, "a task could not be spawned because a limit is reached")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,

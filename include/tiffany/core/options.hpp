@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/id.hpp"
@@ -53,6 +55,36 @@ class Options {
     quantum_ = steps;
     return std::move(*this);
   }
+  // The same for the tasks of one priority.
+  Options&& quantum_of(std::uint8_t priority, std::uint32_t steps) && {
+    quantum_of_.emplace_back(priority, steps);
+    return std::move(*this);
+  }
+  // Against starvation: every so many slices, one goes to a task that is not among the most urgent,
+  // taking the other priorities in turn. 0: never. Has no effect on an order of one's own.
+  Options&& ageing(std::uint32_t slices) && {
+    ageing_ = slices;
+    return std::move(*this);
+  }
+  // At most so many tasks at a time; a spawn beyond that throws SpawnDenied.
+  Options&& limit_tasks(std::size_t most) && {
+    most_tasks_ = most;
+    return std::move(*this);
+  }
+  // At most so many bytes for the frames, arguments and results of tasks. A spawn beyond that throws
+  // SpawnDenied, a call that needs new memory std::bad_alloc.
+  Options&& limit_memory(std::size_t bytes) && {
+    most_bytes_ = bytes;
+    return std::move(*this);
+  }
+  // Reports, to the log, every task that ran for longer than this before it gave way, with the place
+  // where it then was. Reading the clock costs about as much as four switches. The time decides
+  // nothing. `clock`: default is the monotonic clock of the system.
+  Options&& watch(Duration limit, std::function<Duration()> clock = {}) && {
+    watch_limit_ = limit;
+    watch_clock_ = std::move(clock);
+    return std::move(*this);
+  }
   // How many tasks run between two looks at the clock and at what came from outside.
   Options&& turn(std::uint32_t tasks) && {
     turn_ = tasks;
@@ -94,6 +126,12 @@ class Options {
   std::unique_ptr<ReadyPolicy> policy_;
   std::uint32_t quantum_ = kQuantum;
   std::uint32_t turn_ = kTurn;
+  std::uint32_t ageing_ = 0;
+  std::vector<std::pair<std::uint8_t, std::uint32_t>> quantum_of_;
+  std::size_t most_tasks_ = SIZE_MAX;
+  std::size_t most_bytes_ = SIZE_MAX;
+  std::optional<Duration> watch_limit_;
+  std::function<Duration()> watch_clock_;
   std::optional<std::uint64_t> seed_;
   std::function<void(const LogLine&)> log_;
   bool record_picks_ = false;

@@ -188,6 +188,18 @@ class ReadyQueue {
       best_ = &ring;
   }
 
+  // The next less urgent ring than the best that has tasks, in turn: after that of `last`, which
+  // becomes the priority of what is returned. Null when there is none.
+  Ring* next_below_best(std::uint8_t& last) noexcept;
+  Ring* ring_of(const TaskRecord& task) noexcept { return &rings_[task.priority_]; }
+  // The task at the head of a ring that has some.
+  template <class Table>
+  static TaskRecord& first(const Ring& ring, const Table& tasks) noexcept {
+    const std::size_t at = ring.head & ring.mask;
+    return ring.yields[at] == kRecord ? ring.places[at].task()
+                                      : tasks.in_slot(ring.places[at].slot());
+  }
+
   // No more urgent ring has tasks than this one, which had some.
   bool is_best(const Ring& ring) const noexcept { return best_ == &ring; }
   // The most urgent ring that has tasks, or null. Only without a policy.

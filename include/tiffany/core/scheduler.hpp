@@ -28,6 +28,7 @@
 #include "tiffany/core/dependency.hpp"
 #include "tiffany/core/dump.hpp"
 #include "tiffany/core/failures.hpp"
+#include "tiffany/core/guard.hpp"
 #include "tiffany/core/inbox.hpp"
 #include "tiffany/core/live_schedulers.hpp"
 #include "tiffany/core/options.hpp"
@@ -77,7 +78,6 @@ class Scheduler {
   // has come to the running task.
   mutable std::uint32_t alarms_ = 0;
   mutable bool alarm_for_running_ = false;
-  std::uint32_t quantum_;
   std::uint32_t turn_;
   Time now_;
 
@@ -142,6 +142,12 @@ class Scheduler {
   std::uint64_t trace_hash() const noexcept { return trace_; }
   // The tasks in the order they were picked, when Options::record_picks is on.
   const std::vector<TaskId>& picks() const noexcept { return picks_; }
+  // How often a task spent its quantum and had to let others go first, in all or at one priority.
+  std::uint64_t throttled() const noexcept;
+  std::uint64_t throttled(std::uint8_t priority) const noexcept { return throttled_[priority]; }
+  // How often a spawn was denied, and a slice took longer than Options::watch says.
+  std::uint64_t denied() const noexcept { return denied_; }
+  std::uint64_t hogs() const noexcept { return hogs_; }
   // How often a task was given the processor.
   std::uint64_t slices() const noexcept { return slice_base_ + ring_->head; }
   const Arena& arena() const noexcept { return *arena_; }
@@ -219,7 +225,7 @@ class Scheduler {
     ++task.steps_;
     trace_ = mix(trace_, task.id_.value() ^ C::call_name.hash);
     if (call.start(*this, task) == Answer::now) {
-      return still_has_quantum() || stays_on(task, State::preempted);
+      return still_has_quantum(task) || throttle(task);
     }
     if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
       call.withdraw(task);
@@ -238,7 +244,7 @@ class Scheduler {
     TaskRecord& task = *running_;
     ++task.steps_;
     trace_ = mix(trace_, task.id_.value() ^ call.hash ^ about);
-    still_has_quantum();
+    still_has_quantum(task);
     return task;
   }
   // The running task gives way. As `enter`, for engines other than coroutines.
@@ -260,6 +266,7 @@ class Scheduler {
   template <class Record, class... Args>
   Record& make_task(Scope& scope, std::uint8_t priority, const std::source_location& site,
                     Args&&... args) {
+    allow_task(scope);
     Record& record = make_record<Record>(priority, std::forward<Args>(args)...);
     admit(record, scope, priority, site);
     return record;
@@ -268,6 +275,7 @@ class Scheduler {
   template <class Record, class... Args>
   Record& make_task_after(const DependencyList& after, Scope& scope, std::uint8_t priority,
                           const std::source_location& site, Args&&... args) {
+    allow_task(scope);
     Dependencies::Owner waits = Dependencies::make(*arena_, after);
     Record& record = make_record<Record>(priority, std::forward<Args>(args)...);
     admit_after(std::move(waits), record, scope, priority, site);
@@ -335,13 +343,23 @@ class Scheduler {
   }
   // Counts a call against the quantum. The budget is renewed here and not where a slice begins,
   // because most slices never ask.
-  bool still_has_quantum() noexcept {
+  bool still_has_quantum(const TaskRecord& task) noexcept {
     if (budget_of_ != slices()) {
       budget_of_ = slices();
-      budget_ = quantum_;
+      budget_ = quantum_[task.priority_];
     }
     return --budget_ > 0;
   }
+  bool throttle(TaskRecord& task) noexcept {
+    ++throttled_[task.priority_];
+    return stays_on(task, State::preempted);
+  }
+  void allow_task(const Scope& scope) {
+    if (live_tasks_ >= most_tasks_ || scope.live_ >= scope.most_tasks_ ||
+        arena_->live_bytes() >= arena_->limit()) [[unlikely]]
+      deny_task(scope);
+  }
+  [[noreturn]] void deny_task(const Scope& scope);
   // A cancel is due where the task would suspend. It is thrown at once; but code that swallows
   // Cancelled in a loop must not keep the processor, so when this has happened often enough in one
   // slice, the others have their turn first.
@@ -384,7 +402,11 @@ class Scheduler {
     if (!alarm_for_running_) ++alarms_;
     alarm_for_running_ = true;
   }
-  void count_slices_by(ReadyQueue::Ring& ring) noexcept;
+  void count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) noexcept;
+  void run_ring(ReadyQueue::Ring& ring, std::uint64_t until);
+  void watch_slice(TaskRecord& task, void (*slice)(Scheduler&, TaskRecord&));
+  void report_hog(const TaskRecord& task, Duration took, std::uint64_t steps);
+  bool age();
   void run_policy(ReadyPolicy& policy);
   void run_slice(TaskRecord& task);
   static void resume(void* frame);
@@ -416,6 +438,20 @@ class Scheduler {
   ReadyQueue::Ring policy_ring_;  // has a head to count slices with, and no places
   std::uint64_t throws_of_ = 0;   // the slice that the next is for
   std::uint32_t throws_ = 0;
+  struct Watch {
+    bool on = false;
+    Duration limit{};
+    std::function<Duration()> clock;
+  };
+  std::size_t most_tasks_;
+  std::uint32_t ageing_;
+  std::uint64_t next_aged_ = 0;     // the slice
+  std::uint8_t aged_priority_ = 0;  // whose turn it was last
+  std::uint64_t denied_ = 0;
+  std::uint64_t hogs_ = 0;
+  Watch watch_;
+  std::uint32_t quantum_[256];
+  std::uint64_t throttled_[256] = {};
   std::size_t dead_in_queue_ = 0;
   std::size_t live_tasks_ = 0;
   std::size_t pending_externals_ = 0;

@@ -54,6 +54,9 @@ class Scope {
   void set_deadline(Time when, std::source_location site = std::source_location::current());
   void set_timeout(Duration delay, std::source_location site = std::source_location::current());
 
+  // At most so many tasks of this scope at a time; a spawn beyond that throws SpawnDenied.
+  void limit_tasks(std::size_t most) noexcept { most_tasks_ = most; }
+
   // Tasks that have not ended yet.
   std::size_t live() const noexcept { return live_; }
   bool cancelled() const noexcept { return reason_ != nullptr; }
@@ -122,6 +125,7 @@ class Scope {
   TaskRecord* first_ = nullptr;
   TaskRecord* last_ = nullptr;
   std::size_t live_ = 0;
+  std::size_t most_tasks_ = SIZE_MAX;
   TaskRecord* joiner_ = nullptr;
   std::optional<CancelRegion> region_;  // covers the block; the root scope has none
   std::exception_ptr error_;

@@ -1,0 +1,34 @@
+// What keeps a program that gets out of hand from taking the rest with it: limits on tasks and memory,
+// for a scheduler (Options::limit_tasks, Options::limit_memory) and for a scope (Scope::limit_tasks).
+//
+// A spawn that would pass a limit throws SpawnDenied where it is called. Nothing has happened then:
+// the arguments are as they were or destroyed, no task was made, and there is room again as soon as
+// others have ended.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tiffany/base/error.hpp"
+
+namespace tiffany {
+
+class SpawnDenied : public Error {
+ public:
+  enum class Limit : std::uint8_t { tasks, tasks_of_scope, memory };
+
+  SpawnDenied(Limit limit, std::size_t used, std::size_t allowed);
+
+  Limit limit() const noexcept { return limit_; }
+  // Tasks, or bytes, that there are, and that there may be.
+  std::size_t used() const noexcept { return used_; }
+  std::size_t allowed() const noexcept { return allowed_; }
+
+ private:
+  Limit limit_;
+  std::size_t used_;
+  std::size_t allowed_;
+};
+
+}  // namespace tiffany

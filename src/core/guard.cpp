@@ -1,0 +1,67 @@
+#include "tiffany/core/guard.hpp"
+
+#include "tiffany/base/time_text.hpp"
+#include "tiffany/core/await_stack.hpp"
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/site.hpp"
+
+namespace tiffany {
+namespace {
+
+std::string sentence(SpawnDenied::Limit limit, std::size_t used, std::size_t allowed) {
+  const std::string counts = std::to_string(used) + " of " + std::to_string(allowed);
+  switch (limit) {
+    case SpawnDenied::Limit::tasks:
+      return "A task was not spawned: the scheduler has " + counts +
+             " tasks that it may have. Wait for some to end, or raise Options::limit_tasks.";
+    case SpawnDenied::Limit::tasks_of_scope:
+      return "A task was not spawned: its scope has " + counts +
+             " tasks that it may have. Wait for some to end, or raise Scope::limit_tasks.";
+    case SpawnDenied::Limit::memory:
+      break;
+  }
+  return "A task was not spawned: the frames of the scheduler's tasks take " + counts +
+         " bytes that they may take. Wait for some to end, or raise Options::limit_memory.";
+}
+
+}  // namespace
+
+SpawnDenied::SpawnDenied(Limit limit, std::size_t used, std::size_t allowed)
+    : Error(Errc::spawn_denied, sentence(limit, used, allowed)),
+      limit_(limit),
+      used_(used),
+      allowed_(allowed) {}
+
+void Scheduler::deny_task(const Scope& scope) {
+  ++denied_;
+  using Limit = SpawnDenied::Limit;
+  if (live_tasks_ >= most_tasks_) throw SpawnDenied(Limit::tasks, live_tasks_, most_tasks_);
+  if (scope.live_ >= scope.most_tasks_) {
+    throw SpawnDenied(Limit::tasks_of_scope, scope.live_, scope.most_tasks_);
+  }
+  throw SpawnDenied(Limit::memory, arena_->live_bytes(), arena_->limit());
+}
+
+// The time that a slice takes is measured on a clock of its own and decides nothing.
+void Scheduler::watch_slice(TaskRecord& task, void (*slice)(Scheduler&, TaskRecord&)) {
+  const Ref<TaskRecord> watched(&task);  // it may end
+  const std::uint64_t steps = task.steps();
+  const Duration start = watch_.clock();
+  slice(*this, task);
+  const Duration took = watch_.clock() - start;
+  if (took > watch_.limit) report_hog(task, took, task.steps() - steps);
+}
+
+void Scheduler::report_hog(const TaskRecord& task, Duration took, std::uint64_t steps) {
+  ++hogs_;
+  std::string message = task.describe() + ", spawned at " + site_text(task.spawn_site_) +
+                        ", ran for " + duration_text(took) + " and " + std::to_string(steps) +
+                        (steps == 1 ? " system call" : " system calls") + " before it gave way; " +
+                        name_of(task.state_) + " now";
+  AwaitStack stack;
+  task.visit_frames(stack);
+  append_stack(message, stack);
+  log_(LogLine{now_, task.id_, task.name(), message, nullptr});
+}
+
+}  // namespace tiffany

@@ -1,0 +1,330 @@
+// T12, T13: limits, budgets, ageing, and the watch for tasks that do not give way.
+#include "tiffany/core/guard.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/harness.hpp"
+
+namespace tiffany {
+namespace {
+
+using namespace test;
+
+Task<void> nothing() { co_return; }
+Task<void> wait_for(Future<int> event) { co_await event; }
+Task<void> yield_times(int times) {
+  for (int i = 0; i < times; ++i) co_await yield();
+}
+Task<void> yield_for_ever() {
+  for (;;) co_await yield();
+}
+// Every await is answered at once.
+Task<void> ask_times(Future<int> kept, int times) {
+  for (int i = 0; i < times; ++i) co_await kept;
+}
+
+template <class F>
+SpawnDenied denial_of(F spawns) {
+  try {
+    spawns();
+  } catch (const SpawnDenied& denied) {
+    return denied;
+  }
+  ADD_FAILURE() << "nothing was denied";
+  return SpawnDenied(SpawnDenied::Limit::tasks, 0, 0);
+}
+
+TEST(Guard, T13_ASpawnBeyondTheLimitOfTheSchedulerIsDenied) {
+  run_program(
+      []() -> Task<void> {
+        Promise<int> event;
+        for (int i = 0; i < 9; ++i) spawn(wait_for, event.future());
+        const SpawnDenied denied = denial_of([&] { spawn(wait_for, event.future()); });
+        EXPECT_EQ(denied.code(), Errc::spawn_denied);
+        EXPECT_EQ(denied.limit(), SpawnDenied::Limit::tasks);
+        EXPECT_EQ(denied.used(), 10u);
+        EXPECT_EQ(denied.allowed(), 10u);
+        EXPECT_STREQ(denied.what(),
+                     "A task was not spawned: the scheduler has 10 of 10 tasks that it may have. "
+                     "Wait for some to end, or raise Options::limit_tasks.");
+        EXPECT_EQ(Scheduler::current()->live_tasks(), 10u) << "nothing has happened";
+        EXPECT_EQ(Scheduler::current()->denied(), 1u);
+        event.complete(1);
+        co_await yield();
+        co_await yield();
+        EXPECT_EQ(Scheduler::current()->live_tasks(), 1u);
+        co_await spawn(nothing);  // there is room again
+      },
+      Options().virtual_time().limit_tasks(10));
+}
+
+TEST(Guard, T13_AScopeHasALimitOfItsOwn) {
+  run_program([]() -> Task<void> {
+    co_await scope([](Scope& s) -> Task<void> {
+      s.limit_tasks(2);
+      s.spawn(nothing);
+      s.spawn(nothing);
+      const SpawnDenied denied = denial_of([&] { s.spawn(nothing); });
+      EXPECT_EQ(denied.limit(), SpawnDenied::Limit::tasks_of_scope);
+      EXPECT_EQ(denied.used(), 2u);
+      EXPECT_NE(what_of(std::make_exception_ptr(denied)).find("its scope has 2 of 2 tasks"),
+                std::string::npos);
+      Scheduler::current()->spawn(nothing);  // other scopes are not concerned
+      co_await yield();
+      s.spawn(nothing);
+    });
+  });
+}
+
+TEST(Guard, T13_ADenialThatNobodyCatchesFailsTheTaskThatSpawned) {
+  Scheduler scheduler(Options().virtual_time().limit_tasks(1));
+  const auto spawns = []() -> Task<void> {
+    spawn(nothing);
+    co_return;
+  };
+  auto handle = scheduler.spawn(spawns);
+  scheduler.run();
+  handle.waitable().mark_observed();
+  EXPECT_EQ(handle.state(), State::failed);
+}
+
+TEST(Guard, T13_ArgumentsOfADeniedSpawnAreDestroyedAndNotLost) {
+  auto shared = std::make_shared<int>(1);
+  const auto takes = [](std::shared_ptr<int>) -> Task<void> { co_return; };
+  Scheduler scheduler(Options().virtual_time().limit_tasks(0));
+  EXPECT_THROW(scheduler.spawn(takes, shared), SpawnDenied);
+  EXPECT_EQ(shared.use_count(), 1);
+  expect_nothing_left(scheduler);
+}
+
+struct Large {
+  char bytes[500] = {};
+};
+Task<void> hold(Large large, Future<int> event) {
+  co_await event;
+  static_cast<void>(large);
+}
+
+TEST(Guard, T13_SpawnsAreDeniedWhenTheFramesTakeAllTheMemoryTheyMay) {
+  run_program(
+      []() -> Task<void> {
+        int spawned = 0;
+        {
+          Promise<int> event;
+          const SpawnDenied denied = denial_of([&] {
+            for (; spawned < 1000; ++spawned) spawn(hold, Large(), event.future());
+          });
+          EXPECT_EQ(denied.limit(), SpawnDenied::Limit::memory);
+          EXPECT_EQ(denied.allowed(), 100'000u);
+          EXPECT_GE(denied.used(), 100'000u);
+          EXPECT_LT(denied.used(), 102'000u);
+          EXPECT_GT(spawned, 40);
+          EXPECT_LT(spawned, 200);
+          event.complete(1);
+        }
+        // Their frames need memory too, and those that get none fail with std::bad_alloc.
+        while (Scheduler::current()->live_tasks() > 1) co_await yield();
+        co_await spawn(nothing);
+      },
+      Options().virtual_time().limit_memory(100'000).log_to([](const LogLine&) {}));
+}
+
+TEST(Guard, T13_ACallThatNeedsMoreMemoryThanThereMayBeThrows) {
+  run_program(
+      []() -> Task<void> {
+        bool thrown = false;
+        try {
+          const auto large = [](std::array<char, 60'000> bytes) -> Task<std::size_t> {
+            co_await yield();
+            co_return bytes.size();
+          };
+          co_await large({});
+        } catch (const std::bad_alloc&) {
+          thrown = true;
+        }
+        EXPECT_TRUE(thrown);
+      },
+      Options().virtual_time().limit_memory(50'000));
+}
+
+TEST(Guard, T12_TheThrottleCountIsExact) {
+  Scheduler scheduler(Options().virtual_time().quantum(10));
+  const auto program = []() -> Task<void> {
+    Promise<int> promise;
+    promise.complete(1);
+    auto asks = spawn(ask_times, promise.future(), 100);
+    auto other = spawn(yield_times, 1000);
+    co_await asks;
+    EXPECT_EQ(Scheduler::current()->throttled(), 10u);
+    co_await other;
+  };
+  scheduler.spawn(program);
+  scheduler.run();
+  EXPECT_EQ(scheduler.throttled(), 10u);
+  EXPECT_EQ(scheduler.throttled(kDefaultPriority), 10u);
+  EXPECT_EQ(scheduler.throttled(3), 0u);
+}
+
+TEST(Guard, T12_APriorityMayHaveAQuantumOfItsOwn) {
+  // In one round of the queue, the thrifty make 2 calls and the others 8.
+  Scheduler scheduler(Options().virtual_time().quantum(8).quantum_of(20, 2));
+  Promise<int> promise;
+  std::vector<int> calls(2, 0);
+  const auto counts = [](Future<int> kept, int& count) -> Task<void> {
+    for (; count < 80; ++count) co_await kept;
+  };
+  const auto program = [&]() -> Task<void> {
+    promise.complete(1);
+    spawn(counts, promise.future(), std::ref(calls[0]));
+    co_return;
+  };
+  scheduler.spawn(program);
+  scheduler.spawn.with_priority(20)([&]() -> Task<void> {
+    auto first = spawn.with_priority(20)(counts, promise.future(), std::ref(calls[1]));
+    auto second = spawn.with_priority(20)(yield_times, 100);
+    co_await gather(first, second);
+  });
+  scheduler.run();
+  EXPECT_EQ(calls, (std::vector<int>{80, 80}));
+  EXPECT_EQ(scheduler.throttled(kDefaultPriority), 10u);
+  EXPECT_EQ(scheduler.throttled(20), 40u);
+}
+
+TEST(Guard, T12_LeastUrgentTasksFinishUnderConstantLoadWhenAgeingIsOn) {
+  for (const bool ageing : {false, true}) {
+    Scheduler scheduler(Options().virtual_time().ageing(ageing ? 16 : 0));
+    std::vector<Handle<void>> load;
+    for (int i = 0; i < 3; ++i) load.push_back(scheduler.spawn.with_priority(1)(yield_for_ever));
+    auto patient = scheduler.spawn.with_priority(255)(yield_times, 50);
+    auto middle = scheduler.spawn.with_priority(100)(yield_times, 50);
+    for (int i = 0; i < 51 * 2 * 17; ++i) scheduler.step();
+    EXPECT_EQ(patient.done(), ageing);
+    EXPECT_EQ(middle.done(), ageing) << "every priority has its turn";
+    for (auto& task : load) task.cancel();
+    scheduler.run();
+  }
+}
+
+TEST(Guard, T12_AgeingTakesOneSliceInSoMany) {
+  Scheduler scheduler(Options().virtual_time().ageing(10));
+  std::string order;
+  const auto letters = [](std::string& out, char letter, int times) -> Task<void> {
+    for (int i = 0; i < times; ++i) {
+      out += letter;
+      co_await yield();
+    }
+  };
+  scheduler.spawn.with_priority(1)(letters, std::ref(order), 'a', 10);
+  scheduler.spawn.with_priority(1)(letters, std::ref(order), 'b', 10);
+  scheduler.spawn.with_priority(9)(letters, std::ref(order), '.', 3);
+  scheduler.run();
+  EXPECT_EQ(order, ".abababababa.babababab.");
+}
+
+TEST(Guard, T12_ATaskThatDoesNotGiveWayIsReportedWithWhereItThenWas) {
+  for (const bool with_policy : {false, true}) {
+    Duration wall{};
+    std::vector<std::string> lines;
+    Options options =
+        Options().virtual_time().watch(50ms, [&] { return wall; }).log_to([&](const LogLine& line) {
+          lines.emplace_back(line.message);
+        });
+    if (with_policy) options = std::move(options).order(fifo_order());
+    Scheduler scheduler(std::move(options));
+    const auto busy = [&]() -> Task<void> {
+      co_await yield();
+      wall += 60ms;
+      co_await sleep(1ms);
+      wall += 50ms;  // just within
+      co_await yield();
+    };
+    scheduler.spawn(busy).named("busy");
+    scheduler.spawn(yield_times, 3);
+    scheduler.run();
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_NE(lines[0].find("task #1 \"busy\", spawned at guard_test.cpp:"), std::string::npos)
+        << lines[0];
+    EXPECT_NE(lines[0].find("ran for 60 ms and 1 system call before it gave way; blocked now"),
+              std::string::npos)
+        << lines[0];
+    EXPECT_NE(lines[0].find("\n      at guard_test.cpp:"), std::string::npos) << lines[0];
+    EXPECT_EQ(scheduler.hogs(), 1u);
+  }
+}
+
+TEST(Guard, T12_TheWatchChangesNothingButTheLog) {
+  const auto trace = [](Options options) {
+    Scheduler scheduler(std::move(options).virtual_time().log_to([](const LogLine&) {}));
+    for (int i = 1; i < 5; ++i) {
+      scheduler.spawn.with_priority(static_cast<std::uint8_t>(i))(yield_times, 7 * i);
+    }
+    scheduler.run();
+    return scheduler.trace_hash();
+  };
+  EXPECT_EQ(trace(Options()), trace(Options().watch(0ms)));
+}
+
+// ---- Memory that runs out, at every place where it can
+
+Task<std::string> work(int n) {
+  if (n > 0) {
+    std::string below = co_await work(n - 1);
+    co_return below + std::to_string(n);
+  }
+  co_await sleep(1ms);
+  co_return std::string("a text too long to be kept inside of a string, ");
+}
+
+// A bit of everything. It may fail as a whole with a std::bad_alloc, as its caller may expect of it.
+Task<void> mixed(int& done) {
+  Promise<std::string> promise;
+  auto waits =
+      spawn([](Future<std::string> f) -> Task<std::size_t> { co_return (co_await f).size(); },
+            promise.future());
+  auto a = spawn(work, 3);
+  auto b = spawn(work, 5);
+  promise.complete("done");
+  const auto both = co_await gather(a, b);
+  const auto quick = co_await within(5ms, work(2));
+  co_await scope([&](Scope& s) -> Task<void> {
+    for (int i = 0; i < 4; ++i) s.spawn(work, i);
+    co_return;
+  });
+  auto agent = co_await any(work(1), work(2));
+  static_cast<void>(agent);
+  static_cast<void>(both);
+  static_cast<void>(quick);
+  co_await waits;
+  ++done;
+}
+
+TEST(Guard, T13_WhereverMemoryRunsOutSomebodyHearsOfItAndNothingIsLost) {
+  int done = 0;
+  std::size_t failures = 0;
+  for (std::size_t n = 1; done == 0; ++n) {
+    ASSERT_LT(n, 5000u);
+    Scheduler scheduler(Options().virtual_time().log_to([](const LogLine&) {}));
+    // Freed blocks are given out again without asking; what is asked for fails once, at the n-th.
+    {
+      auto handle = scheduler.spawn(mixed, std::ref(done));
+      const_cast<Arena&>(scheduler.arena()).fail_at(n);
+      scheduler.run();
+      ASSERT_TRUE(handle.done());
+      handle.waitable().mark_observed();
+      if (done == 0) {
+        ++failures;
+        const std::string what = what_of(handle.waitable().error());
+        EXPECT_NE(what.find("bad_alloc"), std::string::npos) << n << ": " << what;
+      }
+    }
+    expect_nothing_left(scheduler);
+  }
+  EXPECT_GT(failures, 0u);
+}
+
+}  // namespace
+}  // namespace tiffany
