@@ -420,5 +420,17 @@ TEST(CancelAndJoin, T9_WaitsForCleanUp) {
   EXPECT_EQ(trace, Trace({"clean-up", "clean-up gone"}));
 }
 
+Task<void> nap(Duration length) { co_await sleep(length); }
+
+TEST(Race, W4_TasksWithoutAValueCompeteToo) {
+  run_program([]() -> Task<void> {
+    const auto won = co_await race(nap(2ms), nap(1ms));
+    EXPECT_EQ(won.index, 1u);
+    const auto first = co_await any(nap(3ms), nap(4ms));
+    EXPECT_EQ(first.index, 0u);
+    EXPECT_EQ(now(), Time(4ms));
+  });
+}
+
 }  // namespace
 }  // namespace tiffany

@@ -253,7 +253,12 @@ Task<Won<T>> contest(std::vector<Task<T>> operations, Decide by) {
   }
   Handle<T> won = std::move(handles[*winner]);
   handles.clear();
-  co_return Won<T>(*winner, co_await std::move(won));
+  if constexpr (std::is_void_v<T>) {
+    co_await std::move(won);
+    co_return Won<T>(*winner, Unit());
+  } else {
+    co_return Won<T>(*winner, co_await std::move(won));
+  }
 }
 
 // Over different types: each contender puts its value into the same variant.

@@ -1,0 +1,56 @@
+// Limits, budgets and ageing: what keeps one part of a program from taking the rest with it.
+#include <cstdio>
+
+#include "tiffany/tiffany.hpp"
+
+using namespace tiffany;
+using namespace std::chrono_literals;
+
+namespace {
+
+Task<void> serve(int request) {
+  co_await sleep(10ms);
+  std::printf("request %d is served\n", request);
+}
+
+Task<void> accept_requests() {
+  co_await scope([](Scope& s) -> Task<void> {
+    s.limit_tasks(2);
+    for (int request = 1; request <= 4; ++request) {
+      bool denied = false;
+      try {
+        s.spawn(serve, request);
+      } catch (const SpawnDenied& error) {
+        std::printf("request %d must wait: %zu of %zu are being served\n", request, error.used(),
+                    error.allowed());
+        denied = true;
+      }
+      if (denied) {
+        co_await sleep(10ms);
+        s.spawn(serve, request);  // there is room again
+      }
+    }
+  });
+}
+
+Task<void> yield_for_ever() {
+  for (;;) co_await yield();
+}
+Task<void> patient() {
+  for (int i = 0; i < 3; ++i) co_await yield();
+  std::printf("the least urgent task has finished\n");
+}
+
+Task<void> urgent_load() {
+  auto load = spawn.with_priority(1)(yield_for_ever);
+  auto starving = spawn.with_priority(255)(patient);
+  co_await starving;
+  co_await cancel_and_join(load, "enough");
+}
+
+}  // namespace
+
+int main() {
+  run(accept_requests(), Options().virtual_time().limit_tasks(100));
+  return run(urgent_load(), Options().virtual_time().ageing(16));
+}
