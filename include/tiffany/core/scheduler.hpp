@@ -375,7 +375,7 @@ class Scheduler {
     AwaitStack frames;
   };
   Flight flight_;
-  LiveScheduler live_{*this};
+  LiveScheduler live_;
 };
 
 }  // namespace tiffany
