@@ -21,12 +21,13 @@ Task<void> fetch(std::string what) { co_await sleep(what == "eggs" ? 30ms : 20ms
 Task<void> restock(std::string what) { co_await fetch(std::move(what)); }
 
 Task<void> bake() {
-  co_await scope([&](Scope& s) -> Task<void> {
+  const auto shift = [](Scope& s) -> Task<void> {
     s.set_timeout(1s);
     s.spawn(restock, "flour").named("flour");
     s.spawn(restock, "eggs").named("eggs");
     co_return;
-  });
+  };
+  co_await scope(shift);
 }
 
 Task<void> wash_up() { co_await sleep(10ms); }
@@ -40,9 +41,7 @@ Task<void> sweep() {
   co_await yield();
 }
 
-Task<void> answer_phone(ExternalPromise<int> phone) {
-  static_cast<void>(co_await phone.future());
-}
+Task<void> answer_phone(ExternalPromise<int> phone) { static_cast<void>(co_await phone.future()); }
 
 Task<void> inspect(Handle<void> cleaner, bool as_json) {
   co_await sleep(5ms);

@@ -87,20 +87,10 @@ Task<void> storefront(Shop& shop) {
   });
 }
 
-// Every task, with its state and what it waits for.
-void show_tasks() {
-  Scheduler::current()->for_each_task([](const TaskRecord& task) {
-    std::printf("          %s is %s", task.describe().c_str(), name_of(task.state()));
-    if (task.waiting_on() != nullptr)
-      std::printf(" and waits for %s", task.waiting_on()->describe().c_str());
-    std::printf("\n");
-  });
-}
-
 Task<void> fate(Shop& shop) {
   co_await sleep(1s);
   say("fate", "looks at the tasks:");
-  show_tasks();
+  std::printf("%s", Scheduler::current()->dump_text().c_str());
   co_await sleep(4s);
   say("fate", "takes away the paper, for good");
   shop.out_of_paper = true;

@@ -12,7 +12,7 @@ namespace tiffany {
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 struct DebugLayout {
   static constexpr LiveSchedulers::Offset kOffsets[] = {
-      {"LiveScheduler.scheduler", offsetof(LiveScheduler, scheduler_)},
+      {"Scheduler.live", offsetof(Scheduler, live_)},
       {"LiveScheduler.next", offsetof(LiveScheduler, next_)},
       {"CallKind.type", offsetof(CallKind, type_)},
       {"CallKind.name", offsetof(CallKind, name_)},
@@ -77,7 +77,7 @@ namespace {
 constinit std::mutex lock;
 }  // namespace
 
-LiveScheduler::LiveScheduler(Scheduler& scheduler) noexcept : scheduler_(&scheduler) {
+LiveScheduler::LiveScheduler() noexcept {
   const std::lock_guard held(lock);
   next_ = tiffany_schedulers.first;
   if (next_ != nullptr) next_->prev_ = this;

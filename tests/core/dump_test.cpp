@@ -338,8 +338,11 @@ TEST(Dump, P6_ShowsACancelThatIsOnItsWay) {
 TEST(Dump, P6_WhatCouldBeLongIsCutShort) {
   Scheduler scheduler(Options().virtual_time());
   std::function<Task<void>(int)> deep = [&](int depth) -> Task<void> {
-    if (depth == 0) co_await sleep(1h);
-    co_await deep(depth - 1);
+    if (depth > 0) {
+      co_await deep(depth - 1);
+    } else {
+      co_await sleep(1h);
+    }
   };
   std::function<Task<void>(int)> chain = [&](int left) -> Task<void> {
     if (left > 0) spawn(std::ref(chain), left - 1).named(left == 1 ? "last" : "link");

@@ -18,8 +18,9 @@ namespace {
 Task<void> nap(Duration time) { co_await sleep(time); }
 
 Task<int> deep(int depth) {
-  if (depth == 0) co_await nap(1h);
-  co_return co_await deep(depth - 1);
+  if (depth > 0) co_return co_await deep(depth - 1);
+  co_await nap(1h);
+  co_return 0;
 }
 
 struct Machine final : AgentTask<int> {

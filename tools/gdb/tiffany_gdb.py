@@ -147,7 +147,7 @@ class Program:
     def schedulers(self):
         found, at = [], self.first
         while at:
-            found.append(word(at + self.at["LiveScheduler.scheduler"]))
+            found.append(at - self.at["Scheduler.live"])
             at = word(at + self.at["LiveScheduler.next"])
         return found[::-1]  # the oldest first
 

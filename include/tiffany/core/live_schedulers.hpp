@@ -13,19 +13,17 @@
 namespace tiffany {
 
 class CallKind;
-class Scheduler;
 
 // A scheduler is in the list as long as it has this member.
 class LiveScheduler {
  public:
-  explicit LiveScheduler(Scheduler& scheduler) noexcept;
+  LiveScheduler() noexcept;
   ~LiveScheduler();
   LiveScheduler(const LiveScheduler&) = delete;
   LiveScheduler& operator=(const LiveScheduler&) = delete;
 
  private:
   friend struct DebugLayout;
-  Scheduler* scheduler_;
   LiveScheduler* next_ = nullptr;
   LiveScheduler* prev_ = nullptr;
 };

@@ -477,7 +477,7 @@ class Scheduler {
     AwaitStack frames;
   };
   Flight flight_;
-  LiveScheduler live_{*this};
+  LiveScheduler live_;
 };
 
 }  // namespace tiffany
