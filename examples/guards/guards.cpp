@@ -17,17 +17,15 @@ Task<void> accept_requests() {
   co_await scope([](Scope& s) -> Task<void> {
     s.limit_tasks(2);
     for (int request = 1; request <= 4; ++request) {
-      bool denied = false;
-      try {
-        s.spawn(serve, request);
-      } catch (const SpawnDenied& error) {
-        std::printf("request %d must wait: %zu of %zu are being served\n", request, error.used(),
-                    error.allowed());
-        denied = true;
-      }
-      if (denied) {
-        co_await sleep(10ms);
-        s.spawn(serve, request);  // there is room again
+      for (bool accepted = false; !accepted;) {
+        try {
+          s.spawn(serve, request);
+          accepted = true;
+        } catch (const SpawnDenied& denied) {
+          std::printf("request %d must wait: %zu of %zu are being served\n", request, denied.used(),
+                      denied.allowed());
+        }
+        if (!accepted) co_await sleep(15ms);
       }
     }
   });

@@ -1,5 +1,7 @@
 #include "tiffany/core/guard.hpp"
 
+#include <new>
+
 #include "tiffany/base/time_text.hpp"
 #include "tiffany/core/await_stack.hpp"
 #include "tiffany/core/scheduler.hpp"
@@ -39,7 +41,12 @@ void Scheduler::deny_task(const Scope& scope) {
   if (scope.live_ >= scope.most_tasks_) {
     throw SpawnDenied(Limit::tasks_of_scope, scope.live_, scope.most_tasks_);
   }
-  throw SpawnDenied(Limit::memory, arena_->live_bytes(), arena_->limit());
+  deny_memory();
+}
+
+void Scheduler::deny_memory() {
+  if (arena_->limit() == SIZE_MAX) throw std::bad_alloc();
+  throw SpawnDenied(SpawnDenied::Limit::memory, arena_->live_bytes(), arena_->limit());
 }
 
 // The time that a slice takes is measured on a clock of its own and decides nothing.

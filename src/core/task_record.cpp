@@ -90,7 +90,7 @@ void TaskRecord::ended(Scheduler&) noexcept {}
 
 State TaskRecord::suspended_or_running() const noexcept {
   const Scheduler* driven = Scheduler::current();
-  return driven != nullptr && driven->running() == this ? State::running : State::suspended;
+  return driven != nullptr && driven->runs_as_suspended(*this) ? State::running : State::suspended;
 }
 
 std::uint64_t TaskRecord::steps() const noexcept {

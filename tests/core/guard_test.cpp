@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -120,8 +121,8 @@ TEST(Guard, T13_SpawnsAreDeniedWhenTheFramesTakeAllTheMemoryTheyMay) {
           });
           EXPECT_EQ(denied.limit(), SpawnDenied::Limit::memory);
           EXPECT_EQ(denied.allowed(), 100'000u);
-          EXPECT_GE(denied.used(), 100'000u);
-          EXPECT_LT(denied.used(), 102'000u);
+          EXPECT_GT(denied.used(), 98'000u);
+          EXPECT_LE(denied.used(), 100'500u);
           EXPECT_GT(spawned, 40);
           EXPECT_LT(spawned, 200);
           event.complete(1);
@@ -138,11 +139,12 @@ TEST(Guard, T13_ACallThatNeedsMoreMemoryThanThereMayBeThrows) {
       []() -> Task<void> {
         bool thrown = false;
         try {
-          const auto large = [](std::array<char, 60'000> bytes) -> Task<std::size_t> {
+          const auto large = []() -> Task<std::size_t> {
+            const std::array<char, 60'000> bytes{};
             co_await yield();
             co_return bytes.size();
           };
-          co_await large({});
+          co_await large();
         } catch (const std::bad_alloc&) {
           thrown = true;
         }
@@ -172,22 +174,19 @@ TEST(Guard, T12_TheThrottleCountIsExact) {
 TEST(Guard, T12_APriorityMayHaveAQuantumOfItsOwn) {
   // In one round of the queue, the thrifty make 2 calls and the others 8.
   Scheduler scheduler(Options().virtual_time().quantum(8).quantum_of(20, 2));
-  Promise<int> promise;
   std::vector<int> calls(2, 0);
   const auto counts = [](Future<int> kept, int& count) -> Task<void> {
     for (; count < 80; ++count) co_await kept;
   };
   const auto program = [&]() -> Task<void> {
+    Promise<int> promise;
     promise.complete(1);
     spawn(counts, promise.future(), std::ref(calls[0]));
+    spawn.with_priority(20)(counts, promise.future(), std::ref(calls[1]));
+    spawn.with_priority(20)(yield_times, 100);
     co_return;
   };
   scheduler.spawn(program);
-  scheduler.spawn.with_priority(20)([&]() -> Task<void> {
-    auto first = spawn.with_priority(20)(counts, promise.future(), std::ref(calls[1]));
-    auto second = spawn.with_priority(20)(yield_times, 100);
-    co_await gather(first, second);
-  });
   scheduler.run();
   EXPECT_EQ(calls, (std::vector<int>{80, 80}));
   EXPECT_EQ(scheduler.throttled(kDefaultPriority), 10u);
@@ -222,7 +221,7 @@ TEST(Guard, T12_AgeingTakesOneSliceInSoMany) {
   scheduler.spawn.with_priority(1)(letters, std::ref(order), 'b', 10);
   scheduler.spawn.with_priority(9)(letters, std::ref(order), '.', 3);
   scheduler.run();
-  EXPECT_EQ(order, ".abababababa.babababab.");
+  EXPECT_EQ(order, ".ababababa.babababab.ab");
 }
 
 TEST(Guard, T12_ATaskThatDoesNotGiveWayIsReportedWithWhereItThenWas) {

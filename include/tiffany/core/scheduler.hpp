@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -185,6 +186,10 @@ class Scheduler {
   // The scheduler that a task belongs to; null when it is gone.
   static Scheduler* owner(const TaskRecord& task) noexcept;
   TaskRecord* running() const noexcept { return running_; }
+  // It is running, and its record does not say so.
+  bool runs_as_suspended(const TaskRecord& task) const noexcept {
+    return running_ == &task && ready_.policy() == nullptr;
+  }
   Scope& root() noexcept { return root_; }
   // Where a plain spawn of this task goes.
   Scope& scope_of(TaskRecord& task) noexcept {
@@ -326,7 +331,12 @@ class Scheduler {
     ready_.reserve(priority);
     Reservation reservation(*this, priority);
     const TaskTable::Slot slot = reservation.take_slot();
-    Record* record = new (slot.memory) Record(*this, std::forward<Args>(args)...);
+    Record* record;
+    try {
+      record = new (slot.memory) Record(*this, std::forward<Args>(args)...);
+    } catch (const std::bad_alloc&) {
+      deny_memory();
+    }
     reservation.keep();
     record->id_ = slot.id;
     return *record;
@@ -360,6 +370,8 @@ class Scheduler {
       deny_task(scope);
   }
   [[noreturn]] void deny_task(const Scope& scope);
+  // There is no memory for the arguments: because of the limit, or because the system has none.
+  [[noreturn]] void deny_memory();
   // A cancel is due where the task would suspend. It is thrown at once; but code that swallows
   // Cancelled in a loop must not keep the processor, so when this has happened often enough in one
   // slice, the others have their turn first.
