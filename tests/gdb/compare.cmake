@@ -1,4 +1,4 @@
-# Run by ctest with -D GDB -D PROGRAM -D SCRIPT -D WORK; see CMakeLists.txt.
+# Run by ctest with -D GDB -D PROGRAM -D SCRIPT -D CORE -D WORK; see CMakeLists.txt.
 if(NOT GDB)
   message("Skipped: gdb is not installed")
   return()
@@ -25,8 +25,11 @@ endfunction()
 
 set(show -ex "source ${SCRIPT}" -ex "echo === begin\\n" -ex "tiffany tasks" -ex "echo === end\\n")
 
-run_gdb(live -ex "break stop_here" -ex "run > ${WORK}/stopped.txt" ${show}
-  -ex "generate-core-file ${WORK}/stopped.core" -ex "kill" ${PROGRAM})
+if(CORE)
+  set(save -ex "generate-core-file ${WORK}/stopped.core")
+endif()
+run_gdb(live -ex "break stop_here" -ex "run > ${WORK}/stopped.txt" ${show} ${save} -ex "kill"
+  ${PROGRAM})
 if(live STREQUAL "")
   return()
 endif()
@@ -38,6 +41,10 @@ if(NOT shown STREQUAL expected)
   message(FATAL_ERROR "dump_text():\n${expected}\ngdb, live:\n${shown}")
 endif()
 
+if(NOT CORE)
+  message("${shown}")
+  return()
+endif()
 run_gdb(dead -core ${WORK}/stopped.core ${show} ${PROGRAM})
 between_marks(shown "${dead}")
 if(NOT shown STREQUAL expected)
