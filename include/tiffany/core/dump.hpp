@@ -21,14 +21,13 @@
 #include <vector>
 
 #include "tiffany/base/time.hpp"
+#include "tiffany/core/await_stack.hpp"
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/id.hpp"
+#include "tiffany/core/spawn_chain.hpp"
 #include "tiffany/core/state.hpp"
 
 namespace tiffany {
-
-class AwaitStack;
-class SpawnChain;
 
 // Scopes have no ids of their own. One is named by the task that opened it and how many scopes that
 // task had open already: `#3/1` is the outermost scope that task #3 has open, `#3/2` one inside it.
