@@ -52,9 +52,11 @@ void Scheduler::deny_memory() {
 // The time that a slice takes is measured on a clock of its own and decides nothing.
 void Scheduler::watch_slice(TaskRecord& task, void (*slice)(Scheduler&, TaskRecord&)) {
   const Ref<TaskRecord> watched(&task);  // it may end
+  running_ = nullptr;                    // the task before may have ended
   const std::uint64_t steps = task.steps();
   const Duration start = watch_.clock();
   slice(*this, task);
+  running_ = nullptr;
   const Duration took = watch_.clock() - start;
   if (took > watch_.limit) report_hog(task, took, task.steps() - steps);
 }
