@@ -80,11 +80,12 @@ Task<void> import_prices(Shop& shop, const std::string& file) {
 
 Task<void> storefront(Shop& shop) {
   const auto how = Supervision(Strategy::one_for_one).intensity(3, 2s).backoff(10ms, 100ms);
-  co_await supervise(how, [&](Supervisor& s) {
+  const auto children = [&](Supervisor& s) {
     s.permanent("search", search);
     s.permanent("checkout", checkout, std::ref(shop));
     s.transient("import", import_prices, std::ref(shop), "prices.csv");
-  });
+  };
+  co_await supervise(how, children);
 }
 
 Task<void> fate(Shop& shop) {
@@ -100,11 +101,12 @@ Task<void> program() {
   Shop shop;
   spawn(fate, std::ref(shop)).named("fate");
   const auto how = Supervision(Strategy::rest_for_one).intensity(2, 10s).backoff(100ms, 1s);
+  const auto children = [&](Supervisor& s) {
+    s.permanent("database", database, std::ref(shop));
+    s.permanent("storefront", storefront, std::ref(shop));
+  };
   try {
-    co_await supervise(how, [&](Supervisor& s) {
-      s.permanent("database", database, std::ref(shop));
-      s.permanent("storefront", storefront, std::ref(shop));
-    });
+    co_await supervise(how, children);
   } catch (const SupervisionFailed& failed) {
     say("main", "has lost its shop, after " + std::to_string(failed.history().size()) +
                     " failures below it:");

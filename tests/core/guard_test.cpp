@@ -102,6 +102,8 @@ TEST(Guard, T13_ArgumentsOfADeniedSpawnAreDestroyedAndNotLost) {
   expect_nothing_left(scheduler);
 }
 
+char* volatile seen_by_others = nullptr;
+
 struct Large {
   char bytes[500] = {};
 };
@@ -140,7 +142,8 @@ TEST(Guard, T13_ACallThatNeedsMoreMemoryThanThereMayBeThrows) {
         bool thrown = false;
         try {
           const auto large = []() -> Task<std::size_t> {
-            const std::array<char, 60'000> bytes{};
+            std::array<char, 60'000> bytes{};
+            seen_by_others = bytes.data();  // or Clang does without it
             co_await yield();
             co_return bytes.size();
           };
