@@ -73,4 +73,99 @@ bool CancelRegion::outer_cancelled() const noexcept {
   return task_->cancel_reason() != nullptr;
 }
 
+// ---- What the scheduler does about it ----
+
+CancelReasonPtr Scheduler::reason(CancelCause cause, std::string_view why,
+                                  std::source_location site) const {
+  const TaskId asker = running_ != nullptr ? running_->id_ : TaskId();
+  return std::make_shared<const CancelReason>(cause, why, asker, site, now_);
+}
+
+void Scheduler::cancel(TaskRecord& task, CancelReasonPtr reason) noexcept {
+  if (task.settled()) return;
+  TaskRecord::Extras& extras = task.extras();
+  if (extras.cancel != nullptr) return;
+  extras.cancel = std::move(reason);
+  refresh_cancel(task);
+}
+
+bool Scheduler::cancel(TaskId id, std::string_view why, std::source_location site) {
+  TaskRecord* task = find(id);
+  if (task == nullptr || task->settled()) return false;
+  cancel(*task, reason(CancelCause::requested, why, site));
+  return true;
+}
+
+// The innermost reason that no shield hides; null when the code may go on.
+const CancelReasonPtr* Scheduler::effective_reason(const TaskRecord& task) noexcept {
+  for (const CancelRegion* region = task.region_; region != nullptr; region = region->outer_) {
+    if (region->reason_ != nullptr) return &region->reason_;
+    if (CancelRegion::hides(region->kind_)) return nullptr;
+  }
+  const TaskRecord::Extras* own = task.own_extras();
+  return own != nullptr && own->cancel != nullptr ? &own->cancel : nullptr;
+}
+
+void Scheduler::refresh_cancel(TaskRecord& task) noexcept {
+  // The end breaks shields, but not the wait of a scope for its tasks: they may refer to its frame.
+  const bool closing =
+      task.region_ != nullptr && task.region_->kind_ == CancelRegion::Kind::closing;
+  const bool pending = effective_reason(task) != nullptr || (tearing_down_ && !closing);
+  if (!pending) {
+    task.clear(TaskRecord::kCancelPending);
+  } else if (!task.has(TaskRecord::kCancelPending)) {
+    task.set(TaskRecord::kCancelPending);
+    interrupt(task);
+  }
+}
+
+void Scheduler::interrupt(TaskRecord& task) noexcept {
+  if (&task == running_) {  // the next suspension throws
+    raise_alarm_for_running();
+    return;
+  }
+  switch (task.state_) {
+    case State::pending:
+      if (task.waiting_on_ != nullptr) {
+        // It waits for other tasks before it begins, and is in no queue.
+        std::exchange(task.waiting_on_, nullptr)->withdraw(task);
+        task.drop_code();
+        finish(task, State::cancelled);
+        break;
+      }
+      // Never starts. Its place in the queue stays and holds a reference until it comes up.
+      task.add_ref();
+      task.set(TaskRecord::kDeliverCancel);
+      ++dead_in_queue_;
+      ++alarms_;
+      ready_.keep_place(task.priority_);
+      task.drop_code();
+      finish(task, State::cancelled);
+      break;
+    case State::blocked:
+      task.waiting_on_->withdraw(task);
+      task.waiting_on_ = nullptr;
+      task.set(TaskRecord::kDeliverCancel);
+      task.state_ = State::ready;
+      ready_.push(task);
+      break;
+    case State::suspended:
+      task.set(TaskRecord::kDeliverCancel);  // it yielded, and there is nothing it could lose
+      ++alarms_;
+      break;
+    default:
+      break;  // a result has arrived, which comes first: the next suspension throws
+  }
+}
+
+CancelReasonPtr Scheduler::why_cancelled() const {
+  if (const CancelReasonPtr* reason = effective_reason(*running_)) return *reason;
+  return reason(CancelCause::shutdown, "its scheduler is being destroyed", running_->spawn_site_);
+}
+
+void Scheduler::throw_cancelled() {
+  deliver_cancel_ = false;
+  throw Cancelled(why_cancelled());
+}
+
 }  // namespace tiffany

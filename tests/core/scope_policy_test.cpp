@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "support/harness.hpp"
+#include "support/tasks.hpp"
 #include "tiffany/core/failures.hpp"
 #include "tiffany/core/scope.hpp"
 
@@ -12,17 +12,6 @@ namespace tiffany {
 namespace {
 
 using namespace test;
-
-Task<int> gives(Trace& trace, int ms, std::string name) {
-  const AtExit exit(trace, name + " gone");
-  co_await sleep(std::chrono::milliseconds(ms));
-  trace.push_back(name);
-  co_return ms;
-}
-Task<int> breaks(int ms, std::string why) {
-  co_await sleep(std::chrono::milliseconds(ms));
-  throw std::runtime_error(why);
-}
 
 // ---- collect_all ----
 
@@ -32,8 +21,8 @@ TEST(ScopePolicy, W4_CollectAllRunsEveryTaskToItsEndAndThrowsTheFailuresTogether
     try {
       co_await scope(collect_all, [&](Scope& s) -> Task<void> {
         s.spawn(gives, std::ref(trace), 30, "slow");
-        s.spawn(breaks, 20, "second").named("b");
-        s.spawn(breaks, 10, "first");
+        s.spawn(fails_after, 20, "second").named("b");
+        s.spawn(fails_after, 10, "first");
         co_await sleep(15ms);
         trace.push_back("block goes on");
       });
@@ -57,7 +46,8 @@ TEST(ScopePolicy, W4_CollectAllRunsEveryTaskToItsEndAndThrowsTheFailuresTogether
 TEST(ScopePolicy, W4_AFailureThatWasLookedAtThroughItsHandleIsNotThrown) {
   const auto program = []() -> Task<void> {
     const int value = co_await scope(collect_all, [](Scope& s) -> Task<int> {
-      std::vector<Handle<int>> handles{s.spawn(breaks, 1, "seen"), s.spawn(breaks, 2, "also seen")};
+      std::vector<Handle<int>> handles{s.spawn(fails_after, 1, "seen"),
+                                       s.spawn(fails_after, 2, "also seen")};
       const auto ends = co_await all_settled(handles);
       EXPECT_EQ(what_of(ends.at(0).error()), "seen");
       co_return 5;
@@ -65,8 +55,8 @@ TEST(ScopePolicy, W4_AFailureThatWasLookedAtThroughItsHandleIsNotThrown) {
     EXPECT_EQ(value, 5);
     const auto half = [&]() -> Task<void> {
       co_await scope(collect_all, [](Scope& s) -> Task<void> {
-        auto seen = s.spawn(breaks, 1, "seen");
-        s.spawn(breaks, 2, "unseen");
+        auto seen = s.spawn(fails_after, 1, "seen");
+        s.spawn(fails_after, 2, "unseen");
         EXPECT_EQ(what_of(co_await error_of(seen)), "seen");
       });
     };
@@ -81,7 +71,7 @@ TEST(ScopePolicy, W4_ALongListOfFailuresIsCutInTheText) {
   const auto program = []() -> Task<void> {
     const auto block = []() -> Task<void> {
       co_await scope(collect_all, [](Scope& s) -> Task<void> {
-        for (int i = 0; i < 10; ++i) s.spawn(breaks, i, "no " + std::to_string(i));
+        for (int i = 0; i < 10; ++i) s.spawn(fails_after, i, "no " + std::to_string(i));
         co_return;
       });
     };
@@ -98,7 +88,7 @@ TEST(ScopePolicy, W4_WhatTheBlockThrowsCancelsTheTasksAndTheirFailuresAreReporte
     const auto block = [&]() -> Task<void> {
       co_await scope(collect_all, [&](Scope& s) -> Task<void> {
         s.spawn(gives, std::ref(trace), 50, "cancelled");
-        s.spawn(breaks, 1, "collected");
+        s.spawn(fails_after, 1, "collected");
         co_await sleep(5ms);
         throw std::runtime_error("the block's own");
       });
@@ -117,8 +107,8 @@ TEST(ScopePolicy, W4_CollectedFailuresWinOverACancelFromOutside) {
   const auto program = []() -> Task<void> {
     const auto block = []() -> Task<void> {
       co_await scope(collect_all, [](Scope& s) -> Task<void> {
-        s.spawn(breaks, 1, "collected");
-        s.spawn(breaks, 50, "never");
+        s.spawn(fails_after, 1, "collected");
+        s.spawn(fails_after, 50, "never");
         co_return;
       });
     };
@@ -139,7 +129,7 @@ TEST(ScopePolicy, W4_TheFirstSuccessCancelsTheOthersAndIsNamed) {
     Handle<int> quick;
     Handle<int> slow;
     const TaskId winner = co_await scope(first_success, [&](Scope& s) -> Task<void> {
-      s.spawn(breaks, 1, "does not count");
+      s.spawn(fails_after, 1, "does not count");
       slow = s.spawn(gives, std::ref(trace), 50, "slow");
       quick = s.spawn(gives, std::ref(trace), 10, "quick");
       co_await sleep(1h);
@@ -188,9 +178,9 @@ TEST(ScopePolicy, W4_AllFailedCarriesEveryErrorInTheOrderTheyEnded) {
   const auto program = []() -> Task<void> {
     try {
       co_await scope(first_success, [](Scope& s) -> Task<void> {
-        s.spawn(breaks, 3, "third");
-        s.spawn(breaks, 1, "first");
-        auto cancelled = s.spawn(breaks, 50, "never");
+        s.spawn(fails_after, 3, "third");
+        s.spawn(fails_after, 1, "first");
+        auto cancelled = s.spawn(fails_after, 50, "never");
         co_await sleep(2ms);
         cancelled.cancel("not needed");
       });
@@ -223,7 +213,7 @@ TEST(ScopePolicy, W4_WhatContendersSpawnDoesNotDecide) {
   Trace lines;
   const auto contender = [&]() -> Task<int> {
     spawn(gives, std::ref(trace), 1, "helper");
-    spawn(breaks, 2, "a helper broke");
+    spawn(fails_after, 2, "a helper broke");
     co_await sleep(10ms);
     co_return 1;
   };

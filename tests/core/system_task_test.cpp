@@ -3,24 +3,13 @@
 
 #include <string>
 
-#include "support/harness.hpp"
+#include "support/tasks.hpp"
 #include "tiffany/core/failures.hpp"
 
 namespace tiffany {
 namespace {
 
 using namespace test;
-
-Task<int> gives(Trace& trace, int ms, std::string name) {
-  const AtExit exit(trace, name + " gone");
-  co_await sleep(std::chrono::milliseconds(ms));
-  trace.push_back(name);
-  co_return ms;
-}
-Task<int> breaks(int ms, std::string why) {
-  co_await sleep(std::chrono::milliseconds(ms));
-  throw std::runtime_error(why);
-}
 
 TEST(SystemTask, T11_AFailingSystemTaskEndsTheRunWhereThePolicySaysSo) {
   Trace trace;
@@ -30,7 +19,7 @@ TEST(SystemTask, T11_AFailingSystemTaskEndsTheRunWhereThePolicySaysSo) {
           ADD_FAILURE() << "it is thrown, not reported";
         }));
     scheduler.spawn(gives, std::ref(trace), 50, "work");
-    scheduler.spawn.system()(breaks, 10, "disk full").named("flusher");
+    scheduler.spawn.system()(fails_after, 10, "disk full").named("flusher");
     try {
       scheduler.run();
       ADD_FAILURE() << "did not throw";
@@ -60,7 +49,7 @@ TEST(SystemTask, T11_TheFirstFailureIsTheOneThatIsThrown) {
       throw std::runtime_error("second");
     }
   };
-  scheduler.spawn.system()(breaks, 10, "first");
+  scheduler.spawn.system()(fails_after, 10, "first");
   scheduler.spawn.system()(bad_loser);
   const std::string what = what_of(thrown_by([&] { scheduler.run_until(Time(1s)); }));
   EXPECT_NE(what.find("It failed with: first"), std::string::npos) << what;
@@ -70,7 +59,7 @@ TEST(SystemTask, T11_ByDefaultItIsReportedLikeAnyOther) {
   Trace lines;
   Scheduler scheduler(Options().virtual_time().log_to(
       [&](const LogLine& line) { lines.emplace_back(line.message); }));
-  scheduler.spawn.system()(breaks, 10, "disk full");
+  scheduler.spawn.system()(fails_after, 10, "disk full");
   scheduler.run();
   EXPECT_EQ(lines.size(), 1u);
 }
@@ -79,12 +68,12 @@ TEST(SystemTask, T11_OnlySystemTasksOfTheRootScopeEndTheRun) {
   const auto program = []() -> Task<void> {
     const auto block = []() -> Task<void> {
       co_await scope([](Scope& s) -> Task<void> {
-        s.spawn.system()(breaks, 1, "inside");
+        s.spawn.system()(fails_after, 1, "inside");
         co_return;
       });
     };
     EXPECT_EQ(what_of(co_await error_of(block())), "inside");
-    auto ordinary = spawn(breaks, 1, "ordinary");
+    auto ordinary = spawn(fails_after, 1, "ordinary");
     EXPECT_EQ(what_of(co_await error_of(ordinary)), "ordinary");
   };
   run_program(program, Options().virtual_time().system_failure(SystemFailure::end_run));

@@ -7,19 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "support/harness.hpp"
+#include "support/tasks.hpp"
 
 namespace tiffany {
 namespace {
 
 using namespace test;
 
-Task<int> step(Trace& trace, std::string name, int ms) {
-  trace.push_back("+" + name);
-  co_await sleep(std::chrono::milliseconds(ms));
-  trace.push_back("-" + name);
-  co_return ms;
-}
 Task<int> breaks(std::string why) {
   co_await sleep(1ms);
   throw std::runtime_error(why);

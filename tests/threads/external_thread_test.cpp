@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "support/harness.hpp"
+#include "support/watched_clock.hpp"
 
 namespace tiffany {
 namespace {
@@ -68,23 +69,6 @@ template <class T>
 Task<T> wait_for(Future<T> future) {
   co_return co_await future;
 }
-
-// Tells another thread whenever the scheduler is about to block, and then really blocks.
-class WatchedClock final : public Reactor {
- public:
-  explicit WatchedClock(std::counting_semaphore<>& idle) : idle_(idle) {}
-  Time now() override { return clock_->now(); }
-  bool virtual_time() const noexcept override { return false; }
-  void advance_to(Time) override {}
-  void wait(std::optional<Time> until, Wakeup& wakeup) override {
-    idle_.release();
-    clock_->wait(until, wakeup);
-  }
-
- private:
-  std::unique_ptr<Reactor> clock_ = real_clock();
-  std::counting_semaphore<>& idle_;
-};
 
 // ---- By object ----
 
@@ -560,7 +544,9 @@ TEST(ExternalIdle, W8_OnceItIsSettledADeadlockIsOneAgain) {
 TEST(ExternalIdle, W8_ADroppedOneDoesNotHoldOffADeadlock) {
   Scheduler scheduler(Options().virtual_time());
   const auto stuck = []() -> Task<void> {
-    { ExternalPromise<int> dropped; }
+    {
+      ExternalPromise<int> dropped;
+    }
     Promise<int> never;
     static_cast<void>(co_await never.future());
   };

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/harness.hpp"
+#include "support/watched_clock.hpp"
 
 namespace tiffany {
 namespace {
@@ -348,28 +349,10 @@ TEST(MailboxThread, T9_ATaskThatDoesNotStopIsDroppedByForceWhileItWaits) {
 
 // ---- Many threads ----
 
-// Tells another thread whenever the scheduler is about to block, and then really blocks.
-class WatchedClock final : public Reactor {
- public:
-  explicit WatchedClock(std::counting_semaphore<>& idle) : idle_(idle) {}
-  Time now() override { return clock_->now(); }
-  bool virtual_time() const noexcept override { return false; }
-  void advance_to(Time) override {}
-  void wait(std::optional<Time> until, Wakeup& wakeup) override {
-    EXPECT_FALSE(until.has_value()) << "there is no timer; only a post may end this";
-    idle_.release();
-    clock_->wait(until, wakeup);
-  }
-
- private:
-  std::unique_ptr<Reactor> clock_ = real_clock();
-  std::counting_semaphore<>& idle_;
-};
-
 TEST(MailboxThread, T18_AnIdleSchedulerIsWokenAtOnce) {
   constexpr int kRounds = 100;
   std::counting_semaphore<> idle(0);
-  Scheduler scheduler(Options().clock(std::make_unique<WatchedClock>(idle)));
+  Scheduler scheduler(Options().clock(std::make_unique<WatchedClock>(idle, false)));
   Mailbox<int> box(scheduler, 1);
   std::thread poster([&idle, sender = box.sender()] {
     for (int i = 0; i < kRounds; ++i) {

@@ -148,9 +148,9 @@ SpawnerAfter : public detail::SpawnCall<SpawnerAfter<Hs...>> {
   template <class Closure>
   auto spawn_closure(const Site& site, Closure&& closure) const {
     using T = detail::ResultOf<Closure>;
-    const detail::Place place(spawner_.scope_);
-    auto& record = place.scheduler.template make_task_after<SpawnedCoroutine<T, Closure>>(
-        list_, place.scope, spawner_.priority_, site, std::move(closure));
+    const detail::Target target(spawner_.scope_);
+    auto& record = target.scheduler.template make_task_after<SpawnedCoroutine<T, Closure>>(
+        list_, target.scope, spawner_.priority_, site, std::move(closure));
     return Handle<T>::adopt(record);
   }
 

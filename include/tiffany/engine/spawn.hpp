@@ -258,8 +258,8 @@ template <class Closure>
 using ResultOf = typename std::invoke_result_t<Closure&>::value_type;
 
 // The scheduler and the scope of a spawn that names a scope, or names none.
-struct Place {
-  explicit Place(Scope* named)
+struct Target {
+  explicit Target(Scope* named)
       : scheduler(named != nullptr ? named->scheduler() : Scheduler::require("spawn()")),
         scope(named != nullptr ? *named : scheduler.scope_of(*scheduler.running())) {}
   Scheduler& scheduler;
@@ -272,11 +272,11 @@ template <class F, class... Args>
 auto Spawner::start(const Site& site, F&& f, Args&&... args) const {
   using Spawned = detail::Spawnable<std::decay_t<F>, std::decay_t<Args>...>;
   if constexpr (Spawned::check()) {
-    const detail::Place place(scope_);
+    const detail::Target target(scope_);
     using Closure = decltype(Spawned::closure(std::forward<F>(f), std::forward<Args>(args)...));
     using T = detail::ResultOf<Closure>;
-    auto& record = place.scheduler.template make_task<SpawnedCoroutine<T, Closure>>(
-        place.scope, priority_, site,
+    auto& record = target.scheduler.template make_task<SpawnedCoroutine<T, Closure>>(
+        target.scope, priority_, site,
         Spawned::closure(std::forward<F>(f), std::forward<Args>(args)...));
     return Handle<T>::adopt(record);
   }

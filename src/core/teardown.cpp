@@ -1,0 +1,76 @@
+// The end of a scheduler that still has tasks: first politely, then without shields, then by force.
+#include <utility>
+#include <vector>
+
+#include "tiffany/core/scheduler.hpp"
+
+namespace tiffany {
+namespace {
+
+// How many slices the tasks get to unwind when their scheduler is destroyed, per task.
+constexpr std::size_t kTeardownSlices = 64;
+
+}  // namespace
+
+// A task of one of the scopes that this task has opened; null when they have none.
+TaskRecord* Scheduler::task_in_scopes_of(const TaskRecord& task) noexcept {
+  for (CancelRegion* region = task.region_; region != nullptr; region = region->outer_) {
+    if (region->scope_ != nullptr && region->scope_->first_ != nullptr)
+      return region->scope_->first_;
+  }
+  return nullptr;
+}
+
+// The tasks of its scopes go first: what they hold may refer to its frames.
+void Scheduler::drop_by_force(TaskRecord& first) noexcept {
+  std::vector<TaskRecord*> path{&first};
+  while (!path.empty()) {
+    TaskRecord& task = *path.back();
+    if (TaskRecord* inner = task_in_scopes_of(task)) {
+      path.push_back(inner);
+      continue;
+    }
+    path.pop_back();
+    task.add_ref();
+    const bool parked = task.waiting_on_ != nullptr;
+    if (parked) {
+      std::exchange(task.waiting_on_, nullptr)->withdraw(task);
+    } else {
+      // It is in the queue, and its place there keeps the reference.
+      const bool counted = task.has(TaskRecord::kDeliverCancel) && task.state_ == State::suspended;
+      if (!counted) ++alarms_;
+      task.set(TaskRecord::kDeliverCancel);
+      ++dead_in_queue_;
+      ready_.keep_place(task.priority_);
+    }
+    task.drop_code();
+    finish(task, State::cancelled);
+    if (parked) task.release();
+  }
+}
+
+// First politely, then without shields, then by force.
+void Scheduler::drop_everything() noexcept {
+  Scheduler* const outer = std::exchange(current_, this);
+  const CancelReasonPtr why = reason(CancelCause::shutdown, "its scheduler is being destroyed",
+                                     std::source_location::current());
+  root_.cancel_all(why);
+  const auto unwind = [this] {
+    for (std::size_t left = live_tasks_ * kTeardownSlices; left > 0 && !ready_.empty(); --left) {
+      run_turn(1);
+    }
+  };
+  unwind();
+  tearing_down_ = true;
+  for_each_task([&](TaskRecord& task) {
+    const Ref<TaskRecord> held(&task);
+    cancel(task, why);
+    if (!task.settled()) refresh_cancel(task);
+  });
+  unwind();
+  for_each_task([this](TaskRecord& task) { drop_by_force(task); });
+  drop_places();
+  current_ = outer;
+}
+
+}  // namespace tiffany
