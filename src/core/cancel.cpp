@@ -143,7 +143,7 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
       finish(task, State::cancelled);
       break;
     case State::blocked:
-      task.waiting_on_->withdraw(task);
+      if (!task.waiting_on_->take_back(task)) break;
       task.waiting_on_ = nullptr;
       task.set(TaskRecord::kDeliverCancel);
       task.state_ = State::ready;

@@ -9,6 +9,8 @@
 #include <ctime>
 #include <system_error>
 
+#include "tiffany/base/error.hpp"
+
 namespace tiffany {
 
 Wakeup::Wakeup() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -29,10 +31,24 @@ void Wakeup::notify() noexcept {
 }
 
 void Wakeup::finish() noexcept {
-  sleeping_.store(false);
+  if (!sleeping_.exchange(false)) unread_ = true;
+  if (!unread_) return;
+  // Who has taken the flag may not have written yet; then the next wait ends at once, and the one
+  // after it reads this.
   std::uint64_t count = 0;
-  [[maybe_unused]] const auto taken = read(fd_, &count, sizeof count);
+  unread_ = read(fd_, &count, sizeof count) < 0;
 }
+
+bool Reactor::submit(Scheduler&, Operation&) {
+  throw Error(Errc::no_io,
+              "An operation on a file, socket or process was awaited, but this scheduler runs on a "
+              "clock alone (virtual_time(), real_clock()). Use the default reactor for real I/O.");
+}
+bool Reactor::take_back(Operation&) noexcept { return true; }
+void Reactor::drop(Operation&) noexcept {}
+bool Reactor::await_taken_back(Scheduler&) noexcept { return false; }
+void Reactor::collect(Scheduler&, bool) noexcept {}
+void Reactor::closing(int) noexcept {}
 
 namespace {
 

@@ -34,8 +34,8 @@ std::function<Duration()> wall_time() {
       [clock = std::shared_ptr<Reactor>(real_clock())] { return clock->now().time_since_epoch(); };
 }
 
-std::unique_ptr<Reactor> or_real_clock(std::unique_ptr<Reactor> reactor) {
-  return reactor != nullptr ? std::move(reactor) : real_clock();
+std::unique_ptr<Reactor> or_the_system(std::unique_ptr<Reactor> reactor) {
+  return reactor != nullptr ? std::move(reactor) : system_reactor();
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ Scheduler::Scheduler(Options options)
       ageing_(options.ageing_),
       arena_(Arena::create()),
       tasks_(*arena_),
-      reactor_(or_real_clock(std::move(options.reactor_))),
+      reactor_(or_the_system(std::move(options.reactor_))),
       timers_(reactor_->now()),
       random_(pick_seed(options.seed_, reactor_->virtual_time()), "scheduler"),
       log_(options.log_ ? std::move(options.log_) : log_to_stderr),
@@ -117,6 +117,7 @@ Scheduler* Scheduler::owner(const TaskRecord& task) noexcept {
 
 bool Scheduler::look_outside() {
   now_ = reactor_->now();
+  if (reactor_->in_flight() > 0) reactor_->collect(*this, !ready_.empty());
   if (!inbox_->maybe_empty()) inbox_->drain(*this, kDrainLimit);
   if (timers_.size() > 0) timers_.fire_due(*this, now_);
   return !ready_.empty();
@@ -146,7 +147,7 @@ Scheduler::Idle Scheduler::idle(Time limit) {
 }
 
 bool Scheduler::can_be_woken_from_outside() const {
-  if (pending_externals_ > 0 || !inbox_->empty()) return true;
+  if (pending_externals_ > 0 || reactor_->in_flight() > 0 || !inbox_->empty()) return true;
   bool found = false;
   for_each_task([&](TaskRecord& task) {
     found = found || (task.waiting_on_ != nullptr && task.waiting_on_->waits_for_outside());

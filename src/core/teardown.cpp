@@ -56,7 +56,9 @@ void Scheduler::drop_everything() noexcept {
                                      std::source_location::current());
   root_.cancel_all(why);
   const auto unwind = [this] {
-    for (std::size_t left = live_tasks_ * kTeardownSlices; left > 0 && !ready_.empty(); --left) {
+    for (std::size_t left = live_tasks_ * kTeardownSlices; left > 0; --left) {
+      // A task whose operation is being taken back leaves it when the kernel has let go of it.
+      if (ready_.empty() && !reactor_->await_taken_back(*this)) return;
       run_turn(1);
     }
   };

@@ -42,7 +42,12 @@ namespace tiffany {
   X(check_failed, 141, "a check() of a test did not hold")                                   \
   X(no_answer, 142, "a mock was called and its script has no answer for the call")           \
   X(never_ends, 143, "a program under test was still running after its limit of picks")      \
-  X(spawn_denied, 150, "a task could not be spawned because a limit is reached")
+  X(spawn_denied, 150, "a task could not be spawned because a limit is reached")             \
+  X(io_failed, 200, "the operating system refused an operation, or it failed")               \
+  X(no_io, 201, "an operation was awaited that the scheduler's reactor cannot carry out")    \
+  X(end_of_stream, 202, "a stream ended before all the bytes that were asked for had come")  \
+  X(bad_address, 203, "a text is not an address, or no such host is known")                  \
+  X(line_too_long, 204, "a line was longer than its reader allows")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,

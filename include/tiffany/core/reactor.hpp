@@ -1,16 +1,21 @@
 // Where time and outside events come from. One reactor belongs to one scheduler.
 //
 // This one door is what makes a run repeatable: a scheduler reads no clock and waits for nothing by
-// itself. The two reactors here know only the clock; sockets, files and signals come in the same way.
+// itself. Two of the reactors here know only the clock; the third is the operating system with its
+// sockets, files and processes.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <optional>
 
 #include "tiffany/base/time.hpp"
+#include "tiffany/core/operation.hpp"
 
 namespace tiffany {
+
+class Scheduler;
 
 // Lets any thread end the wait of an idle reactor. Kept by everyone who may want to, so it outlives
 // the scheduler it wakes.
@@ -32,6 +37,7 @@ class Wakeup {
 
  private:
   std::atomic<bool> sleeping_{false};
+  bool unread_ = false;  // somebody has written, or is about to
   int fd_;
 };
 
@@ -46,9 +52,33 @@ class Reactor {
   // Sleeps until `until` (or without limit), or until `wakeup` is notified. The caller has called
   // wakeup.prepare() and has then seen that there was nothing left to do.
   virtual void wait(std::optional<Time> until, Wakeup& wakeup) = 0;
+
+  // ---- Operations; a reactor that knows only the clock carries none out, and says so ----
+
+  // Begins one. True: it is over already and has its result. False: collect() will call done().
+  virtual bool submit(Scheduler& scheduler, Operation& operation);
+  // Asks for one back that has begun. True: it is back, and done() will not come. False: it comes as
+  // always, with what there is by then, or -ECANCELED when nothing has happened.
+  virtual bool take_back(Operation& operation) noexcept;
+  // The same at once, whatever it costs: nobody has the operation or its memory any more.
+  virtual void drop(Operation& operation) noexcept;
+  // Waits until one that is being taken back is over, and calls its done(). False: there is none.
+  virtual bool await_taken_back(Scheduler& scheduler) noexcept;
+  // Calls done() for what is over. `busy`: tasks are ready, so that wait() will not come soon.
+  virtual void collect(Scheduler& scheduler, bool busy) noexcept;
+  // A descriptor is about to be closed: operations on it end with -ECANCELED.
+  virtual void closing(int fd) noexcept;
+  // How many operations have begun and are not over.
+  std::size_t in_flight() const noexcept { return in_flight_; }
+
+ protected:
+  std::size_t in_flight_ = 0;
 };
 
-// The monotonic clock of the operating system.
+// The operating system: its monotonic clock, and io_uring or epoll; see io/system_reactor.hpp. Takes
+// nothing from the system before the first operation.
+std::unique_ptr<Reactor> system_reactor();
+// The monotonic clock of the operating system, and nothing else.
 std::unique_ptr<Reactor> real_clock();
 // Starts at zero and jumps.
 std::unique_ptr<Reactor> virtual_clock();

@@ -1,7 +1,7 @@
 // The scheduler: single-threaded, deterministic, owner of its tasks.
 //
-// Each turn of its loop: (1) deliver what came from other threads, at most so many; (2) fire the
-// timers that are due; (3) run ready tasks, each until a system call that cannot be answered at once
+// Each turn of its loop: (1) deliver what came from the reactor and from other threads, at most so
+// many; (2) fire the timers that are due; (3) run ready tasks, each until a system call that cannot be answered at once
 // or until its quantum is spent; (4) when nothing is ready, jump to the next deadline (virtual
 // clock) or sleep until then (real clock). now() is constant within a turn. When nothing is ready,
 // no timer is armed, nothing from outside can come, and tasks are left, that is a deadlock.
@@ -207,6 +207,8 @@ class Scheduler {
 
   // True when the next suspension of the running task will throw.
   bool cancel_pending() const noexcept { return running_->has(TaskRecord::kCancelPending); }
+  // Throws what that suspension would. For calls that were taken back late; see SystemCall::take_back.
+  [[noreturn]] void throw_cancelled();
 
   // ---- For system calls ----
 
@@ -215,6 +217,7 @@ class Scheduler {
   void arm(Timer& timer, Time deadline) noexcept { timers_.arm(timer, deadline); }
   void disarm(Timer& timer) noexcept { timers_.cancel(timer); }
   Arena& arena() noexcept { return *arena_; }
+  Reactor& reactor() noexcept { return *reactor_; }
   const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
   void add_external(ExternalEntry& entry) noexcept;
   void external_settled() noexcept { --pending_externals_; }
@@ -403,7 +406,6 @@ class Scheduler {
     return false;
   }
   [[noreturn]] static void throw_no_task(std::string_view what);
-  [[noreturn]] void throw_cancelled();
   void run_rings();
   template <bool kPrefetch>
   void run_batch(ReadyQueue::Ring& ring);

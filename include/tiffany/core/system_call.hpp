@@ -62,6 +62,14 @@ class SystemCall {
   // Undoes what `start` registered. Called at most once, only while parked.
   virtual void withdraw(TaskRecord& task) noexcept = 0;
 
+  // The task was cancelled while parked. True: the call has been withdrawn, and the task leaves it at
+  // once. False: somebody else still works for it (a kernel, with its memory). Then the task stays
+  // parked until `wake` comes, and `finish` gives the result or throws what cancelled() gives.
+  virtual bool take_back(TaskRecord& task) noexcept {
+    withdraw(task);
+    return true;
+  }
+
   // What one of the waiters of this call was registered with has settled. Only for calls that use
   // Waiter.
   virtual void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept;

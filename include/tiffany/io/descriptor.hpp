@@ -1,0 +1,45 @@
+// A file descriptor that closes itself.
+//
+// Closing it, also by destroying it, ends the operations of other tasks on it with an IoError.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace tiffany {
+
+class Descriptor {
+ public:
+  Descriptor() noexcept = default;
+  // Owns it from now on.
+  explicit Descriptor(int fd) noexcept;
+  ~Descriptor() { close(); }
+  Descriptor(Descriptor&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), incarnation_(other.incarnation_) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      close();
+      fd_ = std::exchange(other.fd_, -1);
+      incarnation_ = other.incarnation_;
+    }
+    return *this;
+  }
+
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+  int fd() const noexcept { return fd_; }
+  // A number that no other Descriptor of this process has or had.
+  std::uint32_t incarnation() const noexcept { return incarnation_; }
+  void close() noexcept;
+  // Gives it away unclosed.
+  int release() noexcept { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+  std::uint32_t incarnation_ = 0;
+};
+
+// The result of a system call that gives a descriptor, or an IoError for what is in errno.
+Descriptor take_descriptor(int fd, std::string_view what, std::string_view on);
+
+}  // namespace tiffany

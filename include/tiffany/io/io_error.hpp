@@ -1,0 +1,26 @@
+// What the operating system refused, in a sentence.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tiffany/base/error.hpp"
+
+namespace tiffany {
+
+class IoError : public Error {
+ public:
+  // `what` and `on`: "recv" and "tcp 127.0.0.1:80".
+  IoError(int number, std::string_view what, std::string_view on);
+
+  // The errno: ECONNRESET, ENOSPC, ...
+  int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+// Of a descriptor, for errors and dumps: "tcp 127.0.0.1:40112 to 127.0.0.1:80 (fd 7)".
+std::string describe_descriptor(int fd);
+
+}  // namespace tiffany

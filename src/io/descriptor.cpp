@@ -1,0 +1,36 @@
+#include "tiffany/io/descriptor.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/io/io_error.hpp"
+
+namespace tiffany {
+namespace {
+
+std::uint32_t next_incarnation() noexcept {
+  static std::atomic<std::uint32_t> last{0};
+  std::uint32_t next = 0;
+  while (next == 0) next = last.fetch_add(1, std::memory_order_relaxed) + 1;  // 0 has a meaning
+  return next;
+}
+
+}  // namespace
+
+Descriptor::Descriptor(int fd) noexcept : fd_(fd), incarnation_(next_incarnation()) {}
+
+void Descriptor::close() noexcept {
+  if (fd_ < 0) return;
+  if (Scheduler* scheduler = Scheduler::current()) scheduler->reactor().closing(fd_);
+  ::close(std::exchange(fd_, -1));
+}
+
+Descriptor take_descriptor(int fd, std::string_view what, std::string_view on) {
+  if (fd < 0) throw IoError(errno, what, on);
+  return Descriptor(fd);
+}
+
+}  // namespace tiffany

@@ -1,0 +1,76 @@
+#include "tiffany/io/io_error.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "tiffany/io/address.hpp"
+
+namespace tiffany {
+namespace {
+
+const char* advice(int number) noexcept {
+  switch (number) {
+    case ECANCELED:
+      return "The descriptor was closed while this task waited for it.";
+    case EMFILE:
+    case ENFILE:
+      return "Close some descriptors, or raise the limit (ulimit -n).";
+    case EADDRINUSE:
+      return "Another socket has this address; choose another, or 0 for any free port.";
+    case ECONNREFUSED:
+      return "Nobody listens there.";
+    case EACCES:
+    case EPERM:
+      return "This process may not do that.";
+    case ENOSPC:
+    case EDQUOT:
+      return "Make room on the disk; what was written before is intact.";
+    case EBADF:
+      return "The descriptor is closed.";
+    default:
+      return nullptr;
+  }
+}
+
+std::string sentence(int number, std::string_view what, std::string_view on) {
+  std::string text(what);
+  text += " on " + std::string(on) + " failed: " + std::strerror(number) + " (errno " +
+          std::to_string(number) + ").";
+  if (const char* more = advice(number)) text += std::string(" ") + more;
+  return text;
+}
+
+}  // namespace
+
+IoError::IoError(int number, std::string_view what, std::string_view on)
+    : Error(Errc::io_failed, sentence(number, what, on)), number_(number) {}
+
+std::string describe_descriptor(int fd) {
+  const std::string number = "fd " + std::to_string(fd);
+  const std::optional<Address> own = local_address(fd);
+  if (own) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size);
+    std::string text;
+    if (own->is_unix()) {
+      text = type == SOCK_DGRAM ? "unix datagram " : "unix ";
+    } else {
+      text = type == SOCK_DGRAM ? "udp " : "tcp ";
+    }
+    text += own->text();
+    if (const std::optional<Address> peer = peer_address(fd)) text += " to " + peer->text();
+    return text + " (" + number + ")";
+  }
+  std::array<char, 256> name{};
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t length = readlink(link.c_str(), name.data(), name.size());
+  if (length <= 0) return number;
+  return std::string(name.data(), static_cast<std::size_t>(length)) + " (" + number + ")";
+}
+
+}  // namespace tiffany

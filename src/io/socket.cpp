@@ -1,0 +1,57 @@
+#include "tiffany/io/socket.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "tiffany/io/io_error.hpp"
+
+namespace tiffany {
+namespace {
+
+Descriptor make_socket(const Address& address) {
+  return take_descriptor(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0), "socket",
+                         address.text());
+}
+
+void set(const Descriptor& on, int level, int option, int value, const char* name) {
+  if (setsockopt(on.fd(), level, option, &value, sizeof value) != 0) {
+    throw IoError(errno, name, describe_descriptor(on.fd()));
+  }
+}
+
+}  // namespace
+
+void Socket::shutdown_write() {
+  if (::shutdown(descriptor().fd(), SHUT_WR) != 0) {
+    throw IoError(errno, "shutdown", describe_descriptor(descriptor().fd()));
+  }
+}
+
+void Socket::set_no_delay(bool on) {
+  const std::optional<Address> own = local();
+  if (own && own->is_unix()) return;  // they never delay
+  set(descriptor(), IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0, "TCP_NODELAY");
+}
+
+Listener Listener::bind(const Address& address, ListenOptions options) {
+  Descriptor made = make_socket(address);
+  if (!address.is_unix()) set(made, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
+  if (options.share_port_) set(made, SOL_SOCKET, SO_REUSEPORT, 1, "SO_REUSEPORT");
+  if (::bind(made.fd(), address.data(), address.size()) != 0) {
+    throw IoError(errno, "bind", address.text());
+  }
+  if (::listen(made.fd(), options.backlog_) != 0) throw IoError(errno, "listen", address.text());
+  return Listener(std::move(made));
+}
+
+Connect::Connect(const Address& to) : Connect(to, make_socket(to)) {}
+Connect::Connect(const Address& to, Descriptor descriptor) noexcept
+    : IoCall(Kind::connect, descriptor), to_(to), descriptor_(std::move(descriptor)) {
+  memory = const_cast<sockaddr*>(to_.data());
+  size = to_.size();
+}
+
+}  // namespace tiffany
