@@ -29,7 +29,7 @@ void Descriptor::close() noexcept {
 }
 
 Descriptor take_descriptor(int fd, std::string_view what, std::string_view on) {
-  if (fd < 0) throw IoError(errno, what, on);
+  if (fd < 0) throw_io_error(what, on);
   return Descriptor(fd);
 }
 

@@ -49,6 +49,13 @@ std::string sentence(int number, std::string_view what, std::string_view on) {
 IoError::IoError(int number, std::string_view what, std::string_view on)
     : Error(Errc::io_failed, sentence(number, what, on)), number_(number) {}
 
+void throw_io_error(std::string_view what, std::string_view on) { throw IoError(errno, what, on); }
+
+void throw_io_error(std::string_view what, int fd) {
+  const int number = errno;  // the description makes calls of its own
+  throw IoError(number, what, describe_descriptor(fd));
+}
+
 std::string describe_descriptor(int fd) {
   const std::string number = "fd " + std::to_string(fd);
   const std::optional<Address> own = local_address(fd);

@@ -18,7 +18,7 @@ Descriptor make_socket(const Address& address) {
 
 void set(const Descriptor& on, int level, int option, int value, const char* name) {
   if (setsockopt(on.fd(), level, option, &value, sizeof value) != 0) {
-    throw IoError(errno, name, describe_descriptor(on.fd()));
+    throw_io_error(name, on.fd());
   }
 }
 
@@ -26,7 +26,7 @@ void set(const Descriptor& on, int level, int option, int value, const char* nam
 
 void Socket::shutdown_write() {
   if (::shutdown(descriptor().fd(), SHUT_WR) != 0) {
-    throw IoError(errno, "shutdown", describe_descriptor(descriptor().fd()));
+    throw_io_error("shutdown", descriptor().fd());
   }
 }
 
@@ -41,9 +41,9 @@ Listener Listener::bind(const Address& address, ListenOptions options) {
   if (!address.is_unix()) set(made, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
   if (options.share_port_) set(made, SOL_SOCKET, SO_REUSEPORT, 1, "SO_REUSEPORT");
   if (::bind(made.fd(), address.data(), address.size()) != 0) {
-    throw IoError(errno, "bind", address.text());
+    throw_io_error("bind", address.text());
   }
-  if (::listen(made.fd(), options.backlog_) != 0) throw IoError(errno, "listen", address.text());
+  if (::listen(made.fd(), options.backlog_) != 0) throw_io_error("listen", address.text());
   return Listener(std::move(made));
 }
 

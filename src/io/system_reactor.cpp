@@ -1,5 +1,6 @@
 #include "tiffany/io/system_reactor.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
@@ -13,6 +14,11 @@ namespace {
 
 // Enough to overlap a few slow calls; what waits in the kernel needs none.
 constexpr std::size_t kThreads = 4;
+
+bool needs_descriptor(Operation::Kind kind) noexcept {
+  using Kind = Operation::Kind;
+  return kind != Kind::open && kind != Kind::rename && kind != Kind::unlink && kind != Kind::work;
+}
 
 class SystemReactor final : public Reactor {
  public:
@@ -36,6 +42,10 @@ class SystemReactor final : public Reactor {
     if (backend_ == nullptr) {
       pool_.set_wakeup(scheduler.inbox()->wakeup());
       backend_ = make_backend();
+    }
+    if (op.fd < 0 && needs_descriptor(op.kind)) {  // it was closed, or never open
+      op.result = -EBADF;
+      return true;
     }
     op.pooled = op.kind == Operation::Kind::work;
     op.asked_for = false;

@@ -20,6 +20,10 @@ class IoError : public Error {
   int number_;
 };
 
+// For what is in errno.
+[[noreturn]] void throw_io_error(std::string_view what, int fd);
+[[noreturn]] void throw_io_error(std::string_view what, std::string_view on);
+
 // Of a descriptor, for errors and dumps: "tcp 127.0.0.1:40112 to 127.0.0.1:80 (fd 7)".
 std::string describe_descriptor(int fd);
 
