@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "core/inline_order.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/deadlock.hpp"
 #include "tiffany/core/site.hpp"
@@ -86,6 +87,7 @@ Scheduler::Scheduler(Options options)
                    options.watch_clock_ ? std::move(options.watch_clock_) : wall_time()};
   }
   ready_.set_origin(tasks_.origin());
+  inline_order_ = options.wait_inline_ ? dynamic_cast<InlineOrder*>(ready_.policy()) : nullptr;
 }
 
 Scheduler::~Scheduler() {

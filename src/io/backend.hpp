@@ -35,7 +35,8 @@ class Backend {
   OperationQueue finished;
 };
 
-std::unique_ptr<Backend> make_epoll(ThreadPool& pool);
+// Without a pool, what would be given to a thread is done here and now.
+std::unique_ptr<Backend> make_epoll(ThreadPool* pool);
 // Null when the kernel does not allow it.
 std::unique_ptr<Backend> make_uring();
 

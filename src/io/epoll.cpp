@@ -38,7 +38,7 @@ bool for_a_thread(Kind kind) noexcept {
 
 class Epoll final : public Backend {
  public:
-  explicit Epoll(ThreadPool& pool) : pool_(pool), fd_(epoll_create1(EPOLL_CLOEXEC)) {
+  explicit Epoll(ThreadPool* pool) : pool_(pool), fd_(epoll_create1(EPOLL_CLOEXEC)) {
     if (fd_ < 0) {
       throw std::system_error(errno, std::generic_category(),
                               "The system refused an epoll descriptor; is the limit on open files "
@@ -70,7 +70,7 @@ class Epoll final : public Backend {
   }
 
   bool take_back(Operation& op) noexcept override {
-    if (op.pooled) return pool_.take_back(op);
+    if (op.pooled) return pool_->take_back(op);
     leave_queue(op);
     // What has gone is a result.
     if (op.writes() && op.progress > 0) {
@@ -80,7 +80,7 @@ class Epoll final : public Backend {
     return true;
   }
 
-  void drop(Operation& op) noexcept override { op.pooled ? pool_.drop(op) : leave_queue(op); }
+  void drop(Operation& op) noexcept override { op.pooled ? pool_->drop(op) : leave_queue(op); }
 
   void closing(int fd) noexcept override {
     if (static_cast<std::size_t>(fd) >= sources_.size()) return;
@@ -146,8 +146,12 @@ class Epoll final : public Backend {
   }
 
   bool give_to_thread(Operation& op) {
+    if (pool_ == nullptr) {
+      op.result = perform(op);
+      return true;
+    }
     op.pooled = true;
-    pool_.submit(op);
+    pool_->submit(op);
     return false;
   }
 
@@ -325,7 +329,7 @@ class Epoll final : public Backend {
     if (op.incarnation == 0) --foreign_;
   }
 
-  ThreadPool& pool_;
+  ThreadPool* pool_;
   int fd_;
   std::vector<Source> sources_;  // by descriptor
   std::uint32_t generations_ = 0;
@@ -337,6 +341,6 @@ class Epoll final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_epoll(ThreadPool& pool) { return std::make_unique<Epoll>(pool); }
+std::unique_ptr<Backend> make_epoll(ThreadPool* pool) { return std::make_unique<Epoll>(pool); }
 
 }  // namespace tiffany::io

@@ -50,6 +50,11 @@ class SystemReactor final : public Reactor {
     op.pooled = op.kind == Operation::Kind::work;
     op.asked_for = false;
     op.state = Operation::State::in_flight;
+    if (op.pooled && kind_ == ReactorKind::blocking) {
+      op.result = io::perform(op);
+      op.state = Operation::State::idle;
+      return true;
+    }
     if (op.pooled) {
       pool_.submit(op);
     } else if (backend_->submit(op)) {
@@ -113,7 +118,7 @@ class SystemReactor final : public Reactor {
                                      "\"; it can be uring, epoll or automatic.");
       }
     }
-    if (kind != ReactorKind::epoll) {
+    if (kind == ReactorKind::uring || kind == ReactorKind::automatic) {
       if (std::unique_ptr<io::Backend> uring = io::make_uring()) return uring;
     }
     if (kind == ReactorKind::uring) {
@@ -122,7 +127,7 @@ class SystemReactor final : public Reactor {
           "io_uring was asked for, but this kernel does not allow it or lacks a part of it. "
           "Use TIFFANY_REACTOR=epoll, or leave the choice to Tiffany.");
     }
-    return io::make_epoll(pool_);
+    return io::make_epoll(kind == ReactorKind::blocking ? nullptr : &pool_);
   }
   void deliver(Scheduler& scheduler) noexcept {
     while (Operation* op = pool_.next_over()) backend_->over(*op);

@@ -133,20 +133,20 @@ TEST_P(FileTest, T8_AFullDiskIsAnErrorAndWhatWasWrittenBeforeIsThere) {
   umount(small.c_str());
 }
 
+Task<void> writes(ByteStream to, std::string what) { co_await to.write(what); }
+
 Task<std::string> through_a_pipe(std::string text) {
   Pipe pipe = make_pipe();
-  auto writer =
-      spawn([](ByteStream to, std::string what) -> Task<void> { co_await to.write(what); },
-            std::move(pipe.write_end), text);
-  std::string all;
-  std::array<char, 1000> room;
-  for (;;) {
-    const std::size_t n = co_await pipe.read_end.read(room);
-    if (n == 0) break;
-    all.append(room.data(), n);
-  }
-  co_await writer;
-  co_return all;
+  co_return co_await scope([&](Scope& s) -> Task<std::string> {
+    s.spawn(writes, std::move(pipe.write_end), text);
+    std::string all;
+    std::array<char, 1000> room;
+    for (;;) {
+      const std::size_t n = co_await pipe.read_end.read(room);
+      if (n == 0) co_return all;
+      all.append(room.data(), n);
+    }
+  });
 }
 
 TEST_P(FileTest, T8_WhatGoesIntoAPipeComesOutOfIt) {

@@ -66,6 +66,9 @@ class Options {
     ageing_ = slices;
     return std::move(*this);
   }
+  // Tasks do not take turns: a task that sleeps blocks the thread, and one that waits for an operation
+  // does when no other task is ready. For BlockingIo (io/blocking_io.hpp). Replaces an order.
+  Options&& wait_inline() &&;
   // At most so many tasks at a time; a spawn beyond that throws SpawnDenied.
   Options&& limit_tasks(std::size_t most) && {
     most_tasks_ = most;
@@ -135,6 +138,7 @@ class Options {
   std::optional<std::uint64_t> seed_;
   std::function<void(const LogLine&)> log_;
   bool record_picks_ = false;
+  bool wait_inline_ = false;
   SystemFailure system_failure_ = SystemFailure::report;
 };
 

@@ -57,6 +57,8 @@ class ExternalEntry {
   ExternalEntry* prev_ = nullptr;
 };
 
+class InlineOrder;
+
 class Scheduler {
  private:
   static inline constinit thread_local Scheduler* current_ = nullptr;
@@ -244,7 +246,7 @@ class Scheduler {
     parked.since_ = now_.time_since_epoch().count();
     task.waiting_on_ = &parked;
     task.state_ = State::blocked;
-    return false;
+    return inline_order_ != nullptr && wait_inline(task);
   }
   // The running task makes a call that is a plain function and so never suspends (get, put, tell). It
   // counts like any other: when it spends the quantum, the next call that can suspend does.
@@ -405,6 +407,8 @@ class Scheduler {
     ready_.push(task);
     return false;
   }
+  // See io/blocking_io.hpp. True when the wait is over and the task goes on.
+  bool wait_inline(TaskRecord& task);
   [[noreturn]] static void throw_no_task(std::string_view what);
   void run_rings();
   template <bool kPrefetch>
@@ -466,6 +470,7 @@ class Scheduler {
   Watch watch_;
   std::uint32_t quantum_[256];
   std::uint64_t throttled_[256] = {};
+  InlineOrder* inline_order_;  // null unless tasks wait inline
   std::size_t dead_in_queue_ = 0;
   std::size_t live_tasks_ = 0;
   std::size_t pending_externals_ = 0;

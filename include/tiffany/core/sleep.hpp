@@ -30,6 +30,7 @@ class [[nodiscard("sleep does nothing until awaited: co_await sleep(...)")]] Sle
   void withdraw(TaskRecord& task) noexcept override { Scheduler::owner(task)->disarm(*this); }
   void finish() noexcept {}
   std::string describe() const override;
+  bool waits_for_time() const noexcept override { return true; }
 
  private:
   static void on_alarm(Scheduler& scheduler, Timer& timer) noexcept;

@@ -82,6 +82,9 @@ class SystemCall {
   // callback); such a wait is never a deadlock.
   virtual bool waits_for_outside() const noexcept { return false; }
 
+  // True when the wait is for a point in time, and other tasks could not shorten it.
+  virtual bool waits_for_time() const noexcept { return false; }
+
   // Since when a task is parked on this call. Known only while one is.
   Time since() const noexcept { return Time(Duration(since_)); }
 

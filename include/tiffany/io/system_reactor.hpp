@@ -19,6 +19,7 @@ enum class ReactorKind : unsigned char {
   automatic,  // as TIFFANY_REACTOR says, or the best one that works
   uring,      // io_uring, or an error at the first operation
   epoll,
+  blocking,  // epoll, and everything that it cannot do is done here and now, by this thread
 };
 
 std::unique_ptr<Reactor> system_reactor(ReactorKind kind);
