@@ -1,17 +1,12 @@
-// The other floor of the echo rows: liburing with multishot accept, multishot receive and provided
+// The other floor of the server rows: liburing with multishot accept, multishot receive and provided
 // buffers, and nothing else.
-#include <arpa/inet.h>
 #include <liburing.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
+
+#include "server.hpp"
 
 namespace {
 
@@ -25,19 +20,10 @@ std::uint64_t pack(std::uint64_t kind, int fd, unsigned buffer = 0) {
 
 }  // namespace
 
-int main() {
-  const rlimit files{20000, 20000};
-  setrlimit(RLIMIT_NOFILE, &files);
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  listen(listener, 4096);
-  socklen_t size = sizeof address;
-  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
-  std::printf("%d\n", ntohs(address.sin_port));
-  std::fflush(stdout);
+int main(int count, char** arguments) {
+  server::allow_many_files();
+  const server::Mode mode = server::mode_of(count, arguments);
+  const int listener = server::listen_by_hand(mode, "uring", 0);
 
   io_uring ring;
   io_uring_params params{};
@@ -47,7 +33,8 @@ int main() {
 
   std::vector<char> memory(std::size_t{kBuffers} * kBufferSize);
   io_uring_buf_ring* buffers = nullptr;
-  if (posix_memalign(reinterpret_cast<void**>(&buffers), 4096, kBuffers * sizeof(io_uring_buf)) != 0)
+  if (posix_memalign(reinterpret_cast<void**>(&buffers), 4096, kBuffers * sizeof(io_uring_buf)) !=
+      0)
     return 1;
   io_uring_buf_reg registration{};
   registration.ring_addr = reinterpret_cast<std::uint64_t>(buffers);
@@ -55,7 +42,9 @@ int main() {
   registration.bgid = 0;
   if (io_uring_register_buf_ring(&ring, &registration, 0) != 0) return 1;
   io_uring_buf_ring_init(buffers);
-  const auto at = [&](unsigned buffer) { return memory.data() + std::size_t{buffer} * kBufferSize; };
+  const auto at = [&](unsigned buffer) {
+    return memory.data() + std::size_t{buffer} * kBufferSize;
+  };
   for (unsigned i = 0; i < kBuffers; ++i) {
     io_uring_buf_ring_add(buffers, at(i), kBufferSize, static_cast<unsigned short>(i),
                           io_uring_buf_ring_mask(kBuffers), static_cast<int>(i));
@@ -111,9 +100,15 @@ int main() {
             }
           } else {
             const unsigned buffer = cqe->flags >> IORING_CQE_BUFFER_SHIFT;
+            const std::string_view request(at(buffer), static_cast<std::size_t>(cqe->res));
+            const bool http = mode == server::Mode::http;
+            // The load of the http row has one request in flight on each connection.
+            const char* const answer = http ? server::kHello.data() : request.data();
+            const std::size_t size = !http                               ? request.size()
+                                     : server::requests_in(request) == 0 ? 0
+                                                                         : server::kHello.size();
             sqe = entry();
-            io_uring_prep_send(sqe, fd, at(buffer), static_cast<unsigned>(cqe->res),
-                               MSG_NOSIGNAL | MSG_WAITALL);
+            io_uring_prep_send(sqe, fd, answer, size, MSG_NOSIGNAL | MSG_WAITALL);
             io_uring_sqe_set_data64(sqe, pack(kSend, fd, buffer));
             if ((cqe->flags & IORING_CQE_F_MORE) == 0) receive(fd);
           }

@@ -1,0 +1,3 @@
+module tiffany/bench/io
+
+go 1.19
