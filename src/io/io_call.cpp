@@ -3,14 +3,27 @@
 #include <cerrno>
 
 #include "tiffany/io/io_error.hpp"
+#include "tiffany/io/pressure.hpp"
 
 namespace tiffany {
 
+bool IoCall::is_held() noexcept {
+  held_ = pressure_->closed();
+  if (held_) pressure_->hold(*this);
+  return held_;
+}
+
 void IoCall::withdraw(TaskRecord& task) noexcept {
+  // Held, and not yet given to the reactor.
+  if (held_ && state == State::idle) return pressure_->let_go(*this);
   if (state != State::idle) Scheduler::owner(task)->reactor().drop(*this);
 }
 
 bool IoCall::take_back(TaskRecord& task) noexcept {
+  if (held_ && state == State::idle) {
+    pressure_->let_go(*this);
+    return true;
+  }
   return Scheduler::owner(task)->reactor().take_back(*this);
 }
 
@@ -20,7 +33,10 @@ void IoCall::on_done(Scheduler& scheduler, Operation& operation) noexcept {
 
 std::string IoCall::subject() const { return describe_descriptor(fd); }
 
-std::string IoCall::describe() const { return std::string(verb()) + " on " + subject(); }
+std::string IoCall::describe() const {
+  const std::string what = std::string(verb()) + " on " + subject();
+  return held_ && state == State::idle ? what + ", held back by pressure" : what;
+}
 
 void IoCall::fail() const {
   Scheduler& scheduler = *Scheduler::current();

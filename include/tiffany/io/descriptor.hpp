@@ -9,6 +9,8 @@
 
 namespace tiffany {
 
+class Pressure;
+
 class Descriptor {
  public:
   Descriptor() noexcept = default;
@@ -16,12 +18,15 @@ class Descriptor {
   explicit Descriptor(int fd) noexcept;
   ~Descriptor() { close(); }
   Descriptor(Descriptor&& other) noexcept
-      : fd_(std::exchange(other.fd_, -1)), incarnation_(other.incarnation_) {}
+      : fd_(std::exchange(other.fd_, -1)),
+        incarnation_(other.incarnation_),
+        pressure_(other.pressure_) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
     if (this != &other) {
       close();
       fd_ = std::exchange(other.fd_, -1);
       incarnation_ = other.incarnation_;
+      pressure_ = other.pressure_;
     }
     return *this;
   }
@@ -30,6 +35,9 @@ class Descriptor {
   int fd() const noexcept { return fd_; }
   // A number that no other Descriptor of this process has or had.
   std::uint32_t incarnation() const noexcept { return incarnation_; }
+  // Tags it: what takes in data from it waits while that gate is closed. See io/pressure.hpp.
+  void hold_at(Pressure& gate) noexcept { pressure_ = &gate; }
+  Pressure* pressure() const noexcept { return pressure_; }
   void close() noexcept;
   // Gives it away unclosed.
   int release() noexcept { return std::exchange(fd_, -1); }
@@ -37,6 +45,7 @@ class Descriptor {
  private:
   int fd_ = -1;
   std::uint32_t incarnation_ = 0;
+  Pressure* pressure_ = nullptr;
 };
 
 // The result of a system call that gives a descriptor, or an IoError for what is in errno.

@@ -23,6 +23,8 @@ class IoCall : public SystemCall, protected Operation {
     // Parked with nothing begun: the scheduler throws at once when a cancel is pending.
     if (scheduler.cancel_pending()) [[unlikely]]
       return Answer::parked;
+    if (pressure_ != nullptr && is_held()) [[unlikely]]
+      return Answer::parked;
     return scheduler.reactor().submit(scheduler, *this) ? Answer::now : Answer::parked;
   }
   void withdraw(TaskRecord& task) noexcept override;
@@ -33,6 +35,7 @@ class IoCall : public SystemCall, protected Operation {
  protected:
   IoCall(Kind what, const Descriptor& on) noexcept : IoCall(what, on.fd()) {
     incarnation = on.incarnation();
+    if (takes_in(what)) pressure_ = on.pressure();
   }
   // A descriptor of somebody else, or none.
   IoCall(Kind what, int descriptor) noexcept : Operation(what, descriptor, &IoCall::on_done) {}
@@ -49,10 +52,18 @@ class IoCall : public SystemCall, protected Operation {
   virtual std::string subject() const;
 
  private:
+  static bool takes_in(Kind what) noexcept {
+    return what == Kind::read || what == Kind::recv || what == Kind::recv_msg ||
+           what == Kind::accept;
+  }
+  // True when the gate of its descriptor is closed, and it waits there now.
+  bool is_held() noexcept;
   static void on_done(Scheduler& scheduler, Operation& operation) noexcept;
   [[noreturn]] void fail() const;
 
   TaskRecord* task_ = nullptr;
+  Pressure* pressure_ = nullptr;
+  bool held_ = false;
 };
 
 }  // namespace tiffany

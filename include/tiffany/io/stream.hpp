@@ -91,6 +91,8 @@ class ByteStream {
 
   explicit operator bool() const noexcept { return static_cast<bool>(descriptor_); }
   const Descriptor& descriptor() const noexcept { return descriptor_; }
+  // See io/pressure.hpp.
+  void hold_at(Pressure& gate) noexcept { descriptor_.hold_at(gate); }
   Descriptor release() noexcept { return std::move(descriptor_); }
 
  private:

@@ -1,0 +1,113 @@
+#include "tiffany/io/pressure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "io/reactors.hpp"
+#include "support/harness.hpp"
+#include "tiffany/io/pipe.hpp"
+
+namespace tiffany {
+namespace {
+
+using test::code_of;
+using test::thrown_by;
+using test::Trace;
+
+class PressureTest : public OnEveryReactor {};
+TIFFANY_ON_EVERY_REACTOR(PressureTest);
+
+Task<void> reads(ByteStream* from, Pressure* pressure, Trace* trace, std::string name) {
+  std::array<char, 1> room;
+  for (;;) {
+    const std::size_t n = co_await from->read(room);
+    if (n == 0) co_return;
+    pressure->add(1);
+    trace->push_back(name + room[0]);
+  }
+}
+
+Task<void> works(Pressure* pressure, Pipe* pipe, Trace* trace) {
+  co_await pipe->write_end.write("abcdefgh");
+  for (int i = 0; i < 5; ++i) co_await sleep(std::chrono::milliseconds(1));
+  trace->push_back("closed " + std::to_string(pressure->closed()));
+  pressure->remove(2);  // from 4 to 2: between the marks nothing changes
+  co_await sleep(std::chrono::milliseconds(1));
+  trace->push_back("level " + std::to_string(pressure->level()));
+  pressure->remove(1);  // the low mark
+  for (int i = 0; i < 5; ++i) co_await sleep(std::chrono::milliseconds(1));
+  trace->push_back("level " + std::to_string(pressure->level()));
+  pressure->remove(100);
+  pipe->write_end.close();
+}
+
+TEST_P(PressureTest, T15_ReadsAreHeldFromTheHighMarkToTheLowOne) {
+  Pipe pipe = make_pipe();
+  Pressure pressure(1, 4);
+  pipe.read_end.hold_at(pressure);
+  Trace trace;
+  Scheduler scheduler(options());
+  scheduler.spawn(reads, &pipe.read_end, &pressure, &trace, std::string("got "));
+  scheduler.spawn(works, &pressure, &pipe, &trace);
+  scheduler.run();
+  const Trace expected = {"got a", "got b", "got c", "got d",   "closed 1", "level 2",
+                          "got e", "got f", "got g", "level 4", "got h"};
+  EXPECT_EQ(trace, expected);
+  EXPECT_EQ(pressure.closings(), 2u);
+  EXPECT_EQ(pressure.held(), 2u);
+  EXPECT_EQ(pressure.waiting(), 0u);
+}
+
+TEST_P(PressureTest, T15_AHeldReadCanBeCancelledAndIsSeenInTheDump) {
+  Pipe pipe = make_pipe();
+  Pressure pressure(0, 1);
+  pipe.read_end.hold_at(pressure);
+  pressure.add(1);
+  Trace trace;
+  Scheduler scheduler(options());
+  auto reader = scheduler.spawn(reads, &pipe.read_end, &pressure, &trace, std::string());
+  scheduler.step_until_idle();
+  EXPECT_NE(scheduler.dump_text().find("held back by pressure"), std::string::npos);
+  EXPECT_EQ(pressure.waiting(), 1u);
+  EXPECT_EQ(scheduler.reactor().in_flight(), 0u);
+  reader.cancel();
+  scheduler.run();
+  EXPECT_EQ(pressure.waiting(), 0u);
+}
+
+Task<void> passes(Pressure* pressure, Trace* trace, std::string name) {
+  co_await pressure->pass();
+  trace->push_back(name);
+}
+
+Task<void> relieves(Pressure* pressure) {
+  pressure->remove(1);
+  co_return;
+}
+
+TEST(PressureGate, T15_TasksPassInTheOrderTheyCameWhenTheGateOpens) {
+  Pressure pressure(0, 1);
+  Trace trace;
+  Scheduler scheduler(Options().virtual_time());
+  scheduler.spawn(passes, &pressure, &trace, std::string("before"));
+  scheduler.step_until_idle();
+  pressure.add(1);
+  scheduler.spawn(passes, &pressure, &trace, std::string("first"));
+  auto cancelled = scheduler.spawn(passes, &pressure, &trace, std::string("never"));
+  scheduler.spawn(passes, &pressure, &trace, std::string("second"));
+  scheduler.step_until_idle();
+  EXPECT_EQ(pressure.waiting(), 3u);
+  cancelled.cancel();
+  scheduler.spawn(relieves, &pressure);
+  scheduler.run();
+  EXPECT_EQ(trace, (Trace{"before", "first", "second"}));
+}
+
+TEST(PressureGate, T15_MarksThatMakeNoSenseAreAnError) {
+  EXPECT_EQ(code_of(thrown_by([] { Pressure pressure(2, 2); })), Errc::bad_argument);
+}
+
+}  // namespace
+}  // namespace tiffany
