@@ -6,7 +6,8 @@
 
 namespace tiffany {
 
-Receive::Receive(const Descriptor& from, Room room) noexcept : IoCall(Kind::recv_msg, from) {
+ReceiveDatagram::ReceiveDatagram(const Descriptor& from, Room room) noexcept
+    : IoCall(Kind::recv_msg, from) {
   part_.iov_base = room.data();
   part_.iov_len = room.size();
   message_.msg_name = &sender_;
@@ -16,16 +17,17 @@ Receive::Receive(const Descriptor& from, Room room) noexcept : IoCall(Kind::recv
   memory = &message_;
 }
 
-Received Receive::finish() const {
+Datagram ReceiveDatagram::finish() const {
   const std::size_t got = outcome();
   std::optional<Address> from;
   if (message_.msg_namelen > sizeof(sa_family_t)) {
     from = Address::from(reinterpret_cast<const sockaddr*>(&sender_), message_.msg_namelen);
   }
-  return Received(got, std::move(from), (message_.msg_flags & MSG_TRUNC) != 0);
+  return Datagram(got, std::move(from), (message_.msg_flags & MSG_TRUNC) != 0);
 }
 
-Send::Send(const Descriptor& from, Bytes bytes, const std::optional<Address>& to) noexcept
+SendDatagram::SendDatagram(const Descriptor& from, Bytes bytes,
+                           const std::optional<Address>& to) noexcept
     : IoCall(Kind::send_msg, from), to_(to) {
   part_.iov_base = const_cast<std::byte*>(bytes.data());  // only read from
   part_.iov_len = bytes.size();

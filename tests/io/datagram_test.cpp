@@ -17,7 +17,7 @@ TIFFANY_ON_EVERY_REACTOR(DatagramTest);
 
 Task<void> answers_once(const DatagramSocket* socket) {
   std::array<char, 64> room;
-  const Received got = co_await socket->receive(room);
+  const Datagram got = co_await socket->receive(room);
   co_await socket->send(std::string(room.data(), got.size) + "!", *got.from);
 }
 
@@ -28,7 +28,7 @@ Task<std::string> ping(Address server_at, Address client_at) {
     s.spawn(answers_once, &server);
     co_await client.send("ping", server.local());
     std::array<char, 64> room;
-    const Received got = co_await client.receive(room);
+    const Datagram got = co_await client.receive(room);
     EXPECT_EQ(got.from, server.local());
     EXPECT_FALSE(got.truncated);
     co_return std::string(room.data(), got.size);
@@ -51,7 +51,7 @@ TEST_P(DatagramTest, T8_UnixDatagramsKnowTheirSenderToo) {
       "ping!");
 }
 
-Task<Received> receives_in_a_small_room() {
+Task<Datagram> receives_in_a_small_room() {
   DatagramSocket server = DatagramSocket::bind(Address::loopback(0));
   DatagramSocket client = DatagramSocket::unbound(AF_INET);
   client.connect(server.local());

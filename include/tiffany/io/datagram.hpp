@@ -2,7 +2,7 @@
 //
 //   DatagramSocket socket = DatagramSocket::bind(Address::loopback(0));
 //   co_await socket.send("ping", server);
-//   Received got = co_await socket.receive(room);
+//   Datagram got = co_await socket.receive(room);
 //
 // Cancel: see io/io_call.hpp. A datagram that has been received is never lost to a cancel.
 #pragma once
@@ -19,8 +19,8 @@
 
 namespace tiffany {
 
-struct Received {
-  Received(std::size_t bytes, std::optional<Address> sender, bool cut)
+struct Datagram {
+  Datagram(std::size_t bytes, std::optional<Address> sender, bool cut)
       : size(bytes), from(std::move(sender)), truncated(cut) {}
   std::size_t size;
   std::optional<Address> from;  // none when the sender has no address
@@ -28,11 +28,11 @@ struct Received {
 };
 
 class [[nodiscard("receive does nothing until awaited: co_await socket.receive(...)")]]
-Receive final : public IoCall {
+ReceiveDatagram final : public IoCall {
  public:
   static constexpr CallName call_name{"receive"};
-  Receive(const Descriptor& from, Room room) noexcept;
-  Received finish() const;
+  ReceiveDatagram(const Descriptor& from, Room room) noexcept;
+  Datagram finish() const;
 
  private:
   const char* verb() const noexcept override { return "receive"; }
@@ -41,12 +41,12 @@ Receive final : public IoCall {
   msghdr message_{};
 };
 
-class [[nodiscard("send does nothing until awaited: co_await socket.send(...)")]] Send final
+class [[nodiscard("send does nothing until awaited: co_await socket.send(...)")]] SendDatagram final
     : public IoCall {
  public:
   static constexpr CallName call_name{"send"};
   // Without `to`: to where the socket is connected.
-  Send(const Descriptor& from, Bytes bytes, const std::optional<Address>& to) noexcept;
+  SendDatagram(const Descriptor& from, Bytes bytes, const std::optional<Address>& to) noexcept;
   void finish() const { outcome(); }
 
  private:
@@ -65,9 +65,13 @@ class DatagramSocket {
   // Receives from there only, and sends there when no address is given. Does not wait.
   void connect(const Address& to);
 
-  Receive receive(Room room) const noexcept { return Receive(descriptor_, room); }
-  Send send(Bytes bytes, const Address& to) const noexcept { return Send(descriptor_, bytes, to); }
-  Send send(Bytes bytes) const noexcept { return Send(descriptor_, bytes, std::nullopt); }
+  ReceiveDatagram receive(Room room) const noexcept { return ReceiveDatagram(descriptor_, room); }
+  SendDatagram send(Bytes bytes, const Address& to) const noexcept {
+    return SendDatagram(descriptor_, bytes, to);
+  }
+  SendDatagram send(Bytes bytes) const noexcept {
+    return SendDatagram(descriptor_, bytes, std::nullopt);
+  }
   Address local() const { return *local_address(descriptor_.fd()); }
   void close() noexcept { descriptor_.close(); }
   const Descriptor& descriptor() const noexcept { return descriptor_; }
