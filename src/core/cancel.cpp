@@ -1,40 +1,53 @@
 #include "tiffany/core/cancel.hpp"
 
+#include <array>
+#include <new>
+#include <optional>
+#include <utility>
+
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/site.hpp"
 
 namespace tiffany {
 
-const char* name_of(CancelCause cause) noexcept {
-  switch (cause) {
-    case CancelCause::requested:
-      return "requested";
-    case CancelCause::sibling_failed:
-      return "sibling failed";
-    case CancelCause::scope_ended:
-      return "scope ended";
-    case CancelCause::deadline:
-      return "deadline";
-    case CancelCause::timeout:
-      return "timeout";
-    case CancelCause::race_decided:
-      return "race decided";
-    case CancelCause::shutdown:
-      return "shutdown";
-    case CancelCause::dependency:
-      return "dependency";
-    case CancelCause::supervisor:
-      return "supervisor";
-  }
-  return "unknown";
-}
+namespace {
+
+// In the order of CancelCause.
+constexpr std::array kCauses = {"requested", "sibling failed", "scope ended",
+                                "deadline",  "timeout",        "race decided",
+                                "shutdown",  "dependency",     "supervisor"};
+static_assert(kCauses.size() == static_cast<std::size_t>(CancelCause::supervisor) + 1);
+
+}  // namespace
+
+const char* name_of(CancelCause cause) noexcept { return kCauses[static_cast<std::size_t>(cause)]; }
 
 std::string CancelReason::text() const {
   std::string out = "cancelled";
+  if (!recorded()) {
+    return out + ", with no memory left to record by whom, where and why (" + name_of(cause) + ")";
+  }
   if (requester) out += " by task " + requester.text();
   out += " at " + site_text(site);
   if (!message.empty()) out += ": " + message;
   return out + " (" + name_of(cause) + ")";
+}
+
+const CancelReasonPtr& unrecorded_reason(CancelCause cause) noexcept {
+  // None of this takes memory: neither a reason without a message nor a pointer that shares nothing.
+  struct All {
+    std::array<std::optional<CancelReason>, kCauses.size()> reasons;
+    std::array<CancelReasonPtr, kCauses.size()> pointers;
+    All() noexcept {
+      for (std::size_t i = 0; i < kCauses.size(); ++i) {
+        reasons[i].emplace(static_cast<CancelCause>(i), std::string_view(), TaskId(),
+                           std::source_location(), Time());
+        pointers[i] = CancelReasonPtr(std::shared_ptr<void>(), &*reasons[i]);
+      }
+    }
+  };
+  static const All all;
+  return all.pointers[static_cast<std::size_t>(cause)];
 }
 
 CancelRegion::CancelRegion(Kind kind, Scope* scope)
@@ -58,7 +71,7 @@ void CancelRegion::close() noexcept {
   Scheduler::owner(*task_)->refresh_cancel(*task_);
 }
 
-void CancelRegion::cancel(CancelReasonPtr reason) {
+void CancelRegion::cancel(CancelReasonPtr reason) noexcept {
   if (!open_ || reason_ != nullptr) return;
   reason_ = std::move(reason);
   Scheduler::owner(*task_)->refresh_cancel(*task_);
@@ -76,16 +89,18 @@ bool CancelRegion::outer_cancelled() const noexcept {
 // ---- What the scheduler does about it ----
 
 CancelReasonPtr Scheduler::reason(CancelCause cause, std::string_view why,
-                                  std::source_location site) const {
+                                  std::source_location site) const noexcept {
   const TaskId asker = running_ != nullptr ? running_->id_ : TaskId();
-  return std::make_shared<const CancelReason>(cause, why, asker, site, now_);
+  try {
+    return std::make_shared<const CancelReason>(cause, why, asker, site, now_);
+  } catch (const std::bad_alloc&) {
+    return unrecorded_reason(cause);
+  }
 }
 
 void Scheduler::cancel(TaskRecord& task, CancelReasonPtr reason) noexcept {
-  if (task.settled()) return;
-  TaskRecord::Extras& extras = task.extras();
-  if (extras.cancel != nullptr) return;
-  extras.cancel = std::move(reason);
+  if (task.settled() || task.own_reason() != nullptr) return;
+  task.keep_reason(std::move(reason));
   refresh_cancel(task);
 }
 
@@ -102,8 +117,7 @@ const CancelReasonPtr* Scheduler::effective_reason(const TaskRecord& task) noexc
     if (region->reason_ != nullptr) return &region->reason_;
     if (CancelRegion::hides(region->kind_)) return nullptr;
   }
-  const TaskRecord::Extras* own = task.own_extras();
-  return own != nullptr && own->cancel != nullptr ? &own->cancel : nullptr;
+  return task.own_reason();
 }
 
 void Scheduler::refresh_cancel(TaskRecord& task) noexcept {

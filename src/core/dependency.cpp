@@ -74,10 +74,7 @@ bool Dependencies::decides(const Waitable& target) const noexcept {
 
 void Dependencies::begin(Owner owner, Scheduler& scheduler, TaskRecord& task) noexcept {
   Dependencies& self = *owner;
-  if (self.cost_ != 1 || self.chain_below_ != 0) {
-    task.extras().cost = self.cost_;
-    task.extras().chain_below = self.chain_below_;
-  }
+  if (self.cost_ != 1 || self.chain_below_ != 0) self.keep_chain(task);
   for (std::size_t i = 0; i < self.count_; ++i) {
     Waitable& target = *self.entries()[i].target;
     if (!target.settled()) {
@@ -92,7 +89,16 @@ void Dependencies::begin(Owner owner, Scheduler& scheduler, TaskRecord& task) no
     if (!entry.target->settled()) entry.target->add_waiter(entry.waiter, task);
   }
   task.waiting_on_ = owner.release();
-  self.raise_chains(scheduler, task);
+  raise_chains(scheduler, task);
+}
+
+void Dependencies::keep_chain(TaskRecord& task) const noexcept {
+  try {
+    task.extras().cost = cost_;
+    task.extras().chain_below = chain_below_;
+  } catch (const std::bad_alloc&) {
+    // Without memory the order is not the best one; that is all the chain is for.
+  }
 }
 
 void Dependencies::withdraw(TaskRecord&) noexcept { const Owner gone(this); }
@@ -111,26 +117,42 @@ void Dependencies::let_go(Owner owner, Scheduler& scheduler, TaskRecord& task,
   if (failed != nullptr) {
     task.set(TaskRecord::kDeliverCancel);
     if (owner->if_failed_ == IfFailed::fail) {
-      failed->mark_observed();
-      task.extras().refused = std::make_exception_ptr(
-          DependencyFailed(task.describe(), failed->describe(), failed->error()));
+      refuse(task, *failed);
     } else {
-      const bool cancelled = failed->state() == State::cancelled;
-      task.extras().cancel = scheduler.reason(CancelCause::dependency,
-                                              "it comes after " + failed->describe() + ", which " +
-                                                  (cancelled ? "was cancelled" : "failed"),
-                                              task.spawn_site_);
+      const auto why = [&] {
+        return "it comes after " + failed->describe() + ", which " +
+               (failed->state() == State::cancelled ? "was cancelled" : "failed");
+      };
+      task.keep_reason(scheduler.reason(CancelCause::dependency, why, task.spawn_site_));
       task.set(TaskRecord::kCancelPending);
     }
   }
   scheduler.ready_.push(task);
 }
 
+void Dependencies::refuse(TaskRecord& task, Waitable& failed) noexcept {
+  try {
+    task.extras().refused = std::make_exception_ptr(
+        DependencyFailed(task.describe(), failed.describe(), failed.error()));
+    failed.mark_observed();
+  } catch (const std::bad_alloc&) {
+    // What is to fail and has nothing to fail with, fails with this; see Scheduler::end_unbegun.
+  }
+}
+
 // Tells those that the task comes after, and those that they come after if they have not begun, how
 // long the chain below them has become. Not recursive: a chain may be a million tasks long.
-void Dependencies::raise_chains(Scheduler& scheduler, TaskRecord& task) const {
+void Dependencies::raise_chains(Scheduler& scheduler, TaskRecord& task) noexcept {
   ReadyPolicy* const policy = scheduler.ready_.policy();
   if (policy == nullptr || !policy->wants_chains()) return;
+  try {
+    raise_chains(*policy, task);
+  } catch (const std::bad_alloc&) {
+    // As in keep_chain.
+  }
+}
+
+void Dependencies::raise_chains(ReadyPolicy& policy, const TaskRecord& task) {
   std::vector<const TaskRecord*> raised{&task};
   while (!raised.empty()) {
     const TaskRecord& below = *raised.back();
@@ -142,8 +164,9 @@ void Dependencies::raise_chains(Scheduler& scheduler, TaskRecord& task) const {
       if (above == nullptr || above->settled()) continue;
       const std::uint64_t chain = below.chain_below() + waits.cost_;
       if (above->chain_below() >= chain) continue;
-      policy->chain_grows(*above, chain);
-      above->extras().chain_below = chain;
+      TaskRecord::Extras& extras = above->extras();
+      policy.chain_grows(*above, chain);
+      extras.chain_below = chain;
       raised.push_back(above);
     }
   }

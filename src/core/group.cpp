@@ -20,9 +20,9 @@ bool GroupCall::decides(State state) const noexcept {
     case GroupMode::race:
       return true;
     case GroupMode::any:
-      return state == State::completed;
+      break;
   }
-  return false;
+  return state == State::completed;
 }
 
 Answer GroupCall::start(Scheduler&, TaskRecord& task) {

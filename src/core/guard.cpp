@@ -34,19 +34,23 @@ SpawnDenied::SpawnDenied(Limit limit, std::size_t used, std::size_t allowed)
       used_(used),
       allowed_(allowed) {}
 
-void Scheduler::deny_task(const Scope& scope) {
+void Scheduler::deny(SpawnDenied::Limit limit, std::size_t used, std::size_t allowed) {
   ++denied_;
+  throw SpawnDenied(limit, used, allowed);
+}
+
+void Scheduler::deny_task(const Scope& scope) {
   using Limit = SpawnDenied::Limit;
-  if (live_tasks_ >= most_tasks_) throw SpawnDenied(Limit::tasks, live_tasks_, most_tasks_);
+  if (live_tasks_ >= most_tasks_) deny(Limit::tasks, live_tasks_, most_tasks_);
   if (scope.live_ >= scope.most_tasks_) {
-    throw SpawnDenied(Limit::tasks_of_scope, scope.live_, scope.most_tasks_);
+    deny(Limit::tasks_of_scope, scope.live_, scope.most_tasks_);
   }
   deny_memory();
 }
 
 void Scheduler::deny_memory() {
   if (arena_->limit() == SIZE_MAX) throw std::bad_alloc();
-  throw SpawnDenied(SpawnDenied::Limit::memory, arena_->live_bytes(), arena_->limit());
+  deny(SpawnDenied::Limit::memory, arena_->live_bytes(), arena_->limit());
 }
 
 // The time that a slice takes is measured on a clock of its own and decides nothing.

@@ -1,6 +1,7 @@
 // The order that runs the longest chain of dependants first.
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "tiffany/core/ready_queue.hpp"
 
@@ -11,8 +12,13 @@ class LongestPathOrder final : public ReadyPolicy {
  public:
   void push(TaskRecord& task) override {
     const Key key{task.priority(), task.chain_below(), next_++};
-    order_.emplace(key, &task);
-    queued_.emplace(&task, key);
+    const auto queued = queued_.emplace(&task, key).first;
+    try {
+      order_.emplace(key, &task);
+    } catch (...) {
+      queued_.erase(queued);
+      throw;
+    }
   }
   TaskRecord& pop() override {
     TaskRecord& task = *order_.begin()->second;
@@ -26,9 +32,9 @@ class LongestPathOrder final : public ReadyPolicy {
   void chain_grows(TaskRecord& task, std::uint64_t chain) override {
     const auto queued = queued_.find(&task);
     if (queued == queued_.end()) return;
-    order_.erase({queued->second, &task});
-    queued->second.chain = chain;
-    order_.emplace(queued->second, &task);
+    auto place = order_.extract({queued->second, &task});
+    place.value().first.chain = queued->second.chain = chain;
+    order_.insert(std::move(place));
   }
 
  private:

@@ -8,10 +8,14 @@ void PromiseCore::fail(Scheduler& scheduler, std::exception_ptr error) noexcept 
 }
 
 void PromiseCore::abandon() noexcept {
-  error_ = std::make_exception_ptr(
-      Error(Errc::broken_promise,
-            "A promise was dropped before it was completed, so what was awaited can never come. "
-            "Complete or fail it on every path."));
+  try {
+    error_ = std::make_exception_ptr(
+        Error(Errc::broken_promise,
+              "A promise was dropped before it was completed, so what was awaited can never come. "
+              "Complete or fail it on every path."));
+  } catch (const std::bad_alloc&) {
+    error_ = std::current_exception();
+  }
   // It may be dropped while nobody drives the scheduler; those who wait know theirs.
   Scheduler* scheduler =
       first_waiter_ != nullptr ? Scheduler::owner(*first_waiter_->task) : nullptr;

@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "tiffany/base/error.hpp"
@@ -20,7 +21,23 @@ ReadyQueue::~ReadyQueue() {
   }
 }
 
-void ReadyQueue::push_by_policy(TaskRecord& task) noexcept { policy_->push(task); }
+// The rings have room for every task, also where a policy decides.
+void ReadyQueue::push_by_policy(TaskRecord& task) noexcept {
+  try {
+    policy_->push(task);
+  } catch (const std::bad_alloc&) {
+    push_to_ring(task);
+    ++refused_;
+  }
+}
+
+TaskRecord& ReadyQueue::pop_by_policy() {
+  if (refused_ == 0) [[likely]]
+    return policy_->pop();
+  --refused_;
+  Ring& ring = *best();
+  return ring.places[ring.head++ & ring.mask].task();
+}
 
 void ReadyQueue::grow(Ring& ring) {
   const std::size_t capacity = ring.places == nullptr ? 64 : 2 * (ring.mask + 1);
@@ -62,7 +79,7 @@ ReadyQueue::Ring* ReadyQueue::next_below_best(std::uint8_t& last) noexcept {
 }
 
 std::size_t ReadyQueue::size() const noexcept {
-  if (policy_ != nullptr) return policy_->size();
+  if (policy_ != nullptr) return refused_ + policy_->size();
   std::size_t size = 0;
   for (const Ring& ring : rings_) size += ring.size();
   return size;
@@ -211,9 +228,16 @@ RecordingOrder::RecordingOrder(std::unique_ptr<ReadyPolicy> order, std::vector<T
     : order_(order != nullptr ? std::move(order) : priority_order()), picks_(picks) {}
 
 TaskRecord& RecordingOrder::pop() {
-  TaskRecord& task = order_->pop();
-  picks_.push_back(task.id());
-  return task;
+  // The memory first: a task that was taken and could not be written down would be lost.
+  picks_.emplace_back();
+  try {
+    TaskRecord& task = order_->pop();
+    picks_.back() = task.id();
+    return task;
+  } catch (...) {
+    picks_.pop_back();
+    throw;
+  }
 }
 
 std::unique_ptr<ReadyPolicy> priority_order() { return std::make_unique<PriorityOrder>(); }

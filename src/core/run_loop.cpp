@@ -27,7 +27,7 @@ std::size_t Scheduler::run_turn(std::size_t limit) {
   if (ready_.policy() == nullptr) [[likely]] {
     run_rings();
   } else {
-    run_policy(*ready_.policy());
+    run_policy();
   }
   return static_cast<std::size_t>(slices() - start);
 }
@@ -169,10 +169,10 @@ inline void Scheduler::count_slices_by(ReadyQueue::Ring& ring, std::uint64_t unt
   last_head_ = static_cast<std::size_t>(until - slice_base_);
 }
 
-void Scheduler::run_policy(ReadyPolicy& policy) {
+void Scheduler::run_policy() {
   count_slices_by(policy_ring_, turn_end_);
-  while (slices() < turn_end_ && policy.size() > 0) {
-    TaskRecord& task = policy.pop();
+  while (slices() < turn_end_ && !ready_.empty()) {
+    TaskRecord& task = ready_.pop_by_policy();
     ++policy_ring_.head;
     if (watch_.on) [[unlikely]] {
       watch_slice(task, [](Scheduler& self, TaskRecord& watched) { self.run_slice(watched); });
@@ -229,8 +229,11 @@ void Scheduler::count_steps() const noexcept {
 // other task ends: a chain of a million such tasks would end one inside the other.
 void Scheduler::end_unbegun(TaskRecord& task) noexcept {
   task.drop_code();
-  if (task.extras().refused == nullptr) return finish(task, State::cancelled);
-  new (task.storage_) std::exception_ptr(std::move(task.extras().refused));
+  if (task.own_reason() != nullptr) return finish(task, State::cancelled);
+  TaskRecord::Extras* const own = task.own_extras();
+  std::exception_ptr refused = own != nullptr ? std::exchange(own->refused, nullptr) : nullptr;
+  if (refused == nullptr) refused = std::make_exception_ptr(std::bad_alloc());
+  new (task.storage_) std::exception_ptr(std::move(refused));
   finish(task, State::failed);
 }
 

@@ -98,10 +98,7 @@ Scheduler::~Scheduler() {
     remove_external(entry);
     entry.scheduler_gone();
   }
-  // The records that handles still hold keep the arena.
-  Arena* arena = arena_;
-  tasks_.abandon();
-  arena->retire();
+  tasks_.abandon();  // the records that handles still hold keep the arena
 }
 
 void Scheduler::throw_no_task(std::string_view what) {
@@ -312,28 +309,36 @@ void Scheduler::log(std::string_view message) {
 }
 
 void Scheduler::report_failure(TaskRecord& task) noexcept {
-  const AsyncTracePtr trace = task.trace();
-  const std::string message =
-      task.describe() + ", spawned at " + site_text(task.spawn_site_) +
-      ", failed and nobody looked at the error: " + error_text(task.error()) +
-      (trace != nullptr ? "\n  " + trace->text() : "");
-  log_(LogLine{now_, task.id_, task.name(), message, task.error()});
+  try {
+    const AsyncTracePtr trace = task.trace();
+    const std::string message =
+        task.describe() + ", spawned at " + site_text(task.spawn_site_) +
+        ", failed and nobody looked at the error: " + error_text(task.error()) +
+        (trace != nullptr ? "\n  " + trace->text() : "");
+    log_(LogLine{now_, task.id_, task.name(), message, task.error()});
+  } catch (const std::bad_alloc&) {
+    task.report_failure_briefly();
+  }
 }
 
 void Scheduler::system_task_failed(TaskRecord& task) noexcept {
   if (system_failure_ == SystemFailure::report || system_failed_ != nullptr) return;
-  system_failed_ = std::make_unique<SystemTaskFailed>(
-      TaskFailure(task.id_, task.describe(), task.error()), site_text(task.spawn_site_));
+  try {
+    system_failed_ = std::make_exception_ptr(SystemTaskFailed(
+        TaskFailure(task.id_, task.describe(), task.error()), site_text(task.spawn_site_)));
+  } catch (const std::bad_alloc&) {
+    system_failed_ = std::current_exception();
+  }
   task.mark_observed();
-  root_.cancel_all(
-      reason(CancelCause::shutdown, "the system " + task.describe() + " failed", task.spawn_site_));
+  root_.cancel_all(reason(
+      CancelCause::shutdown, [&] { return "the system " + task.describe() + " failed"; },
+      task.spawn_site_));
 }
 
 void Scheduler::throw_system_failure() {
   if (system_failed_ == nullptr) [[likely]]
     return;
-  const std::unique_ptr<SystemTaskFailed> failed = std::move(system_failed_);
-  throw SystemTaskFailed(*failed);
+  std::rethrow_exception(std::exchange(system_failed_, nullptr));
 }
 
 }  // namespace tiffany

@@ -73,8 +73,9 @@ void Scope::judge(TaskRecord& task) noexcept {
       error_ = task.error();
       trace_ = task.trace();
       task.mark_observed();
-      cancel_all(scheduler_.reason(CancelCause::sibling_failed, task.describe() + " failed",
-                                   task.spawn_site()));
+      cancel_all(scheduler_.reason(
+          CancelCause::sibling_failed, [&] { return task.describe() + " failed"; },
+          task.spawn_site()));
       return;
     case ScopePolicy::collect_all:
       return keep(task);
@@ -97,8 +98,9 @@ void Scope::judge_contender(TaskRecord& task) noexcept {
   if (winner_) return;
   if (task.state() != State::completed) return keep(task);
   winner_ = task.id();
-  cancel_all(scheduler_.reason(CancelCause::race_decided, task.describe() + " completed first",
-                               task.spawn_site()));
+  cancel_all(scheduler_.reason(
+      CancelCause::race_decided, [&] { return task.describe() + " completed first"; },
+      task.spawn_site()));
 }
 
 void Scope::keep(TaskRecord& task) noexcept {
@@ -108,7 +110,7 @@ void Scope::keep(TaskRecord& task) noexcept {
   last_kept_ = &task;
 }
 
-void Scope::cancel_all(CancelReasonPtr reason) {
+void Scope::cancel_all(CancelReasonPtr reason) noexcept {
   if (reason_ != nullptr) return;
   reason_ = reason;
   if (region_) region_->cancel(reason);
@@ -139,14 +141,14 @@ void Scope::on_deadline(Scheduler& scheduler, Timer& timer) noexcept {
       scheduler.reason(CancelCause::deadline, "the deadline of its scope passed", deadline.site));
 }
 
-void Scope::block_threw(std::exception_ptr error) {
+void Scope::block_threw(std::exception_ptr error) noexcept {
   try {
     std::rethrow_exception(error);
   } catch (const Cancelled& cancelled) {
     cut_short_ = true;
-    cancel_all(scheduler_.reason(CancelCause::scope_ended,
-                                 "its scope was " + cancelled.reason().text(),
-                                 cancelled.reason().site));
+    cancel_all(scheduler_.reason(
+        CancelCause::scope_ended, [&] { return "its scope was " + cancelled.reason().text(); },
+        cancelled.reason().site));
   } catch (...) {
     if (error_ == nullptr) {
       error_ = error;
@@ -157,7 +159,7 @@ void Scope::block_threw(std::exception_ptr error) {
   }
 }
 
-void Scope::join_cancelled() {
+void Scope::join_cancelled() noexcept {
   // Its own cancel ends the wait too, but not a block that had run to its end.
   if (!region_->outer_cancelled()) return;
   cut_short_ = true;
@@ -191,10 +193,12 @@ void Scope::throw_collected() {
   std::vector<TaskFailure> failures;
   for (TaskRecord* task = kept_; task != nullptr; task = task->next_sibling_) {
     if (task->observed_) continue;
-    task->mark_observed();
     failures.emplace_back(task->id(), task->describe(), task->error());
   }
-  if (!failures.empty()) throw TasksFailed(std::move(failures));
+  if (failures.empty()) return;
+  TasksFailed error(std::move(failures));
+  for (TaskRecord* task = kept_; task != nullptr; task = task->next_sibling_) task->mark_observed();
+  throw error;
 }
 
 void Scope::throw_all_failed() {

@@ -1,29 +1,17 @@
 #include "tiffany/core/state.hpp"
 
-namespace tiffany {
+#include <array>
 
-const char* name_of(State state) noexcept {
-  switch (state) {
-    case State::pending:
-      return "pending";
-    case State::ready:
-      return "ready";
-    case State::running:
-      return "running";
-    case State::suspended:
-      return "suspended";
-    case State::preempted:
-      return "preempted";
-    case State::blocked:
-      return "blocked";
-    case State::completed:
-      return "completed";
-    case State::failed:
-      return "failed";
-    case State::cancelled:
-      return "cancelled";
-  }
-  return "unknown";
-}
+namespace tiffany {
+namespace {
+
+// In the order of State.
+constexpr std::array kStates = {"pending", "ready",     "running", "suspended", "preempted",
+                                "blocked", "completed", "failed",  "cancelled"};
+static_assert(kStates.size() == static_cast<std::size_t>(State::cancelled) + 1);
+
+}  // namespace
+
+const char* name_of(State state) noexcept { return kStates[static_cast<std::size_t>(state)]; }
 
 }  // namespace tiffany

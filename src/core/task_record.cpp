@@ -111,8 +111,16 @@ std::uint64_t TaskRecord::chain_below() const noexcept {
 }
 
 CancelReasonPtr TaskRecord::cancel_reason() const noexcept {
-  const Extras* own = own_extras();
-  return own != nullptr ? own->cancel : nullptr;
+  const CancelReasonPtr* reason = own_reason();
+  return reason != nullptr ? *reason : nullptr;
+}
+
+void TaskRecord::keep_reason(CancelReasonPtr reason) noexcept {
+  try {
+    extras().cancel = std::move(reason);
+  } catch (const std::bad_alloc&) {
+    unrecorded_ = (static_cast<std::uint8_t>(reason->cause) + 1) & 127;
+  }
 }
 
 AsyncTracePtr TaskRecord::trace() const noexcept {
@@ -149,11 +157,21 @@ inline void TaskRecord::give_slot_back() noexcept {
   scope_->scheduler().tasks_.give_back(reinterpret_cast<std::byte*>(this), id_);
 }
 
+void TaskRecord::report_failure_briefly() const noexcept {
+  std::fprintf(stderr, "task #%u", id_.slot());
+  if (id_.generation() > 1) std::fprintf(stderr, ".%u", id_.generation());
+  const std::string_view called = name();
+  if (!called.empty()) {
+    std::fprintf(stderr, " \"%.*s\"", static_cast<int>(called.size()), called.data());
+  }
+  std::fputs(" failed and nobody looked at the error\n", stderr);
+}
+
 void TaskRecord::dispose_of_rest() noexcept {
   const bool orphan = has(kOrphan);
   if (has(kReportFailure) && !observed_) {
     if (orphan) {
-      std::fprintf(stderr, "%s failed and nobody looked at the error\n", describe().c_str());
+      report_failure_briefly();
     } else {
       scope_->scheduler().report_failure(*this);
     }

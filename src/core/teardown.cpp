@@ -1,6 +1,5 @@
 // The end of a scheduler that still has tasks: first politely, then without shields, then by force.
 #include <utility>
-#include <vector>
 
 #include "tiffany/core/scheduler.hpp"
 
@@ -23,14 +22,11 @@ TaskRecord* Scheduler::task_in_scopes_of(const TaskRecord& task) noexcept {
 
 // The tasks of its scopes go first: what they hold may refer to its frames.
 void Scheduler::drop_by_force(TaskRecord& first) noexcept {
-  std::vector<TaskRecord*> path{&first};
-  while (!path.empty()) {
-    TaskRecord& task = *path.back();
-    if (TaskRecord* inner = task_in_scopes_of(task)) {
-      path.push_back(inner);
-      continue;
-    }
-    path.pop_back();
+  for (TaskRecord* next = &first; next != nullptr;) {
+    TaskRecord& task = *next;
+    next = task_in_scopes_of(task);
+    if (next != nullptr) continue;
+    if (&task != &first) next = &task.scope_->region_->task();  // back to the one it was found in
     task.add_ref();
     const bool parked = task.waiting_on_ != nullptr;
     if (parked) {
@@ -55,23 +51,27 @@ void Scheduler::drop_everything() noexcept {
   const CancelReasonPtr why = reason(CancelCause::shutdown, "its scheduler is being destroyed",
                                      std::source_location::current());
   root_.cancel_all(why);
-  const auto unwind = [this] {
-    for (std::size_t left = live_tasks_ * kTeardownSlices; left > 0; --left) {
+  // An order of one's own may throw, for lack of memory or because it wants something else.
+  const auto unwind = [this](std::size_t tasks) {
+    for (std::size_t left = tasks * kTeardownSlices; left > 0; --left) {
       // A task whose operation is being taken back leaves it when the kernel has let go of it.
       if (ready_.empty() && !reactor_->await_taken_back(*this)) return;
-      run_turn(1);
+      try {
+        run_turn(1);
+      } catch (...) {
+      }
     }
   };
-  unwind();
+  unwind(live_tasks_);
   tearing_down_ = true;
   for_each_task([&](TaskRecord& task) {
     const Ref<TaskRecord> held(&task);
     cancel(task, why);
     if (!task.settled()) refresh_cancel(task);
   });
-  unwind();
+  unwind(live_tasks_);
   for_each_task([this](TaskRecord& task) { drop_by_force(task); });
-  drop_places();
+  unwind(ready_.size());  // places of tasks that have ended
   current_ = outer;
 }
 

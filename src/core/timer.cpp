@@ -64,10 +64,9 @@ void TimerWheel::unlink(Timer& timer) noexcept {
 int TimerWheel::lowest_level() const noexcept { return std::countr_zero(levels_used_); }
 
 int TimerWheel::first_slot(int level) const noexcept {
-  for (int word = 0; word < kWords; ++word) {
-    if (used_[level][word] != 0) return word * 64 + std::countr_zero(used_[level][word]);
-  }
-  return 0;
+  int word = 0;
+  while (used_[level][word] == 0) ++word;  // the level is used, or it would not be asked for
+  return word * 64 + std::countr_zero(used_[level][word]);
 }
 
 Timer* TimerWheel::first(int level, int slot) noexcept {

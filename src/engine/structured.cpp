@@ -4,9 +4,9 @@ namespace tiffany {
 
 namespace detail {
 
-Task<void> close_scope(Scope& scope, bool decided) {
+Task<void> close_scope(Scope& scope) {
   try {
-    if (!decided) co_await scope.join();
+    if (!scope.has_result()) co_await scope.join();
   } catch (const Cancelled&) {
     scope.join_cancelled();
   }
@@ -18,7 +18,7 @@ Task<void> close_scope(Scope& scope, bool decided) {
   scope.finish();
 }
 
-void cancel_losers(Scope& scope) {
+void cancel_losers(Scope& scope) noexcept {
   Scheduler& scheduler = scope.scheduler();
   scope.cancel_all(scheduler.reason(CancelCause::race_decided, "another contender was decided",
                                     scheduler.running()->spawn_site()));

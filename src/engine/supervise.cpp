@@ -381,20 +381,23 @@ namespace {
 
 Task<void> supervise_with(std::unique_ptr<SupervisorLoop> loop) {
   Scope scope(ScopePolicy::isolate);
+  Task<void> close = close_scope(scope);
   std::exception_ptr error;
   try {
     co_await loop->run(scope);
   } catch (...) {
     error = std::current_exception();
   }
-  {
+  try {
     // One after the other, whatever comes from outside meanwhile.
     const CancelRegion closing(CancelRegion::Kind::closing);
     co_await loop->stop_all();
+    if (loop->gave_up()) error = std::make_exception_ptr(loop->error());
+  } catch (...) {
+    error = std::current_exception();  // no memory for that: all at once
   }
-  if (loop->gave_up()) error = std::make_exception_ptr(loop->error());
   if (error != nullptr) scope.block_threw(error);
-  co_await close_scope(scope);
+  co_await std::move(close);
 }
 
 }  // namespace

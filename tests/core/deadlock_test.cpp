@@ -167,6 +167,7 @@ TEST(Deadlock, W8_APendingExternalPromiseHoldsItOffUntilItIsSettled) {
   scheduler.spawn(std::ref(program));
   scheduler.step_until_idle();
   EXPECT_EQ(scheduler.pending_externals(), 1u);
+  expect_in(scheduler.wait_report(), "waits for an external promise");
   EXPECT_FALSE(scheduler.poll(Time(1s))) << "waits, and does not throw";
   outside->complete(1);
   expect_in(report_of(scheduler), "waits for a promise");

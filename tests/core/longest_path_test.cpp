@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,6 +133,38 @@ TEST(LongestPath, T19_EveryShapeRunsToItsEnd) {
     run_program(program, longest_path());
     EXPECT_GT(ran, 5);
   }
+}
+
+// First in, first out, and writes down how long the chain below each task is when its turn comes.
+class NotesChains final : public ReadyPolicy {
+ public:
+  explicit NotesChains(std::vector<std::uint64_t>& chains) : chains_(chains) {}
+  void push(TaskRecord& task) override { tasks_.push_back(&task); }
+  TaskRecord& pop() override {
+    TaskRecord& task = *tasks_.front();
+    tasks_.pop_front();
+    chains_.push_back(task.chain_below());
+    return task;
+  }
+  std::size_t size() const noexcept override { return tasks_.size(); }
+  bool wants_chains() const noexcept override { return true; }
+
+ private:
+  std::deque<TaskRecord*> tasks_;
+  std::vector<std::uint64_t>& chains_;
+};
+
+TEST(LongestPath, T19_AnOrderOfOnesOwnMayLookAtChainsWithoutHearingHowTheyGrow) {
+  std::vector<std::uint64_t> chains;
+  const auto program = []() -> Task<void> {
+    const auto f = []() -> Task<void> { co_return; };
+    auto first = spawn(f);
+    auto second = spawn.after(first).cost(2)(f);
+    spawn.after(second).cost(3)(f);
+    co_return;
+  };
+  run_program(program, Options().virtual_time().order(std::make_unique<NotesChains>(chains)));
+  EXPECT_EQ(chains, (std::vector<std::uint64_t>{0, 5, 3, 0}));
 }
 
 }  // namespace

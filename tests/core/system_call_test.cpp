@@ -257,6 +257,39 @@ TEST(UserSystemCall, W8_ShowsInTheDeadlockReportInItsOwnWords) {
   scheduler.shutdown();
 }
 
+// Registers with what it waits for, and does not say what is to happen then.
+class Deaf final : public SystemCall {
+ public:
+  static constexpr CallName call_name{"deaf"};
+  explicit Deaf(Waitable& target) noexcept : target_(target) {}
+  Answer start(Scheduler&, TaskRecord& task) {
+    target_.add_waiter(waiter_, task);
+    return Answer::parked;
+  }
+  void withdraw(TaskRecord&) noexcept override { target_.remove_waiter(waiter_); }
+  void finish() noexcept {}
+  std::string describe() const override { return "what it does not hear"; }
+
+ private:
+  Waitable& target_;
+  Waiter waiter_;
+};
+
+TEST(UserSystemCall, W8_OneThatDoesNotListenToItsWaiterShowsAsADeadlock) {
+  Scheduler scheduler(Options().virtual_time());
+  const auto program = []() -> Task<void> {
+    auto ends = spawn([]() -> Task<void> { co_return; });
+    co_await Deaf(ends.waitable());
+  };
+  scheduler.spawn(program);
+  const auto error = thrown_by([&] { scheduler.run(); });
+  EXPECT_EQ(code_of(error), Errc::deadlock);
+  EXPECT_NE(what_of(error).find("waits for what it does not hear"), std::string::npos)
+      << what_of(error);
+  scheduler.shutdown();
+  expect_nothing_left(scheduler);
+}
+
 TEST(UserSystemCall, T3_CountsInTheTraceByItsName) {
   const auto hash_of = [](auto call) {
     Scheduler scheduler(Options().virtual_time());
@@ -336,9 +369,8 @@ class Foreign final : public SystemCall {
      private:
       TaskRecord& task_;
     };
-    thread_ = std::thread([inbox = scheduler.inbox(), &task] {
-      inbox->post(std::make_unique<Arrived>(task));
-    });
+    thread_ = std::thread(
+        [inbox = scheduler.inbox(), &task] { inbox->post(std::make_unique<Arrived>(task)); });
     return Answer::parked;
   }
   void withdraw(TaskRecord&) noexcept override { thread_.join(); }

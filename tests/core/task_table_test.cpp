@@ -155,6 +155,29 @@ TEST(Future, I8_AnEmptyFutureIsAClearError) {
   run_program(program);
 }
 
+TEST(Handle, T10_AFailureThatNobodyLookedAtIsReportedAlsoWhenTheHandleOutlivesTheScheduler) {
+  Handle<int> first;
+  Handle<int> second;
+  {
+    Scheduler scheduler(Options().virtual_time());
+    const auto fail = []() -> Task<int> {
+      co_await yield();
+      throw std::runtime_error("as planned");
+    };
+    scheduler.spawn(seven);
+    scheduler.run();
+    first = scheduler.spawn(fail).named("fetch");
+    second = scheduler.spawn(fail);
+    scheduler.run();
+  }
+  ::testing::internal::CaptureStderr();
+  first = {};
+  second = {};
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "task #1.2 \"fetch\" failed and nobody looked at the error\n"
+            "task #2 failed and nobody looked at the error\n");
+}
+
 TEST(Handle, I8_OutlivesItsSchedulerWithItsResult) {
   Handle<int> number;
   Handle<std::string> text;

@@ -333,6 +333,28 @@ TEST(Trace, T2_ASchedulerThatDivergedCanBeDestroyed) {
   EXPECT_SURVIVES(body);
 }
 
+TEST(Trace, T2_ASchedulerThatIsDestroyedDoesNotInsistOnItsRecordedOrder) {
+  const auto body = [] {
+    Scheduler scheduler(Options().virtual_time().order(recorded_order({TaskId(9, 1)})));
+    scheduler.spawn(spawn_two);
+    scheduler.spawn(spawn_two);
+  };
+  EXPECT_SURVIVES(body);
+}
+
+TEST(Trace, T7_APickThatWasNotMadeIsNotWrittenDown) {
+  const auto body = [] {
+    Scheduler scheduler(Options()
+                            .virtual_time()
+                            .order(recorded_order({TaskId(1, 1), TaskId(9, 1)}))
+                            .record_picks());
+    scheduler.spawn(spawn_two);
+    EXPECT_EQ(code_of(thrown_by([&] { scheduler.run(); })), Errc::diverged);
+    EXPECT_EQ(scheduler.picks(), std::vector<TaskId>{TaskId(1, 1)});
+  };
+  EXPECT_SURVIVES(body);
+}
+
 TEST(Trace, T2_ASchedulerThatDivergedHasNoRunningTaskAnyMore) {
   const auto body = [] {
     Scheduler scheduler(

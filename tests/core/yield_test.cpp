@@ -1,8 +1,11 @@
 // Tasks that only yield are switched without a look at their records (core/ready_queue.hpp). Nobody
 // may be able to tell.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -181,6 +184,62 @@ TEST(Yield, T1_ManyTasksTakeTheirTurnsInOrderWhileTheRingGrows) {
     EXPECT_EQ(behind, 0);
     EXPECT_EQ(rounds, std::vector<int>(kTasks, 5));
   });
+}
+
+// Takes address space, and no memory.
+class Reserved {
+ public:
+  explicit Reserved(std::size_t bytes)
+      : bytes_(bytes),
+        at_(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ~Reserved() {
+    if (ok()) munmap(at_, bytes_);
+  }
+  Reserved(Reserved&& other) noexcept : bytes_(other.bytes_), at_(other.at_) {
+    other.at_ = MAP_FAILED;
+  }
+  Reserved& operator=(Reserved&&) = delete;
+  bool ok() const { return at_ != MAP_FAILED; }
+  std::uintptr_t at() const { return reinterpret_cast<std::uintptr_t>(at_); }
+
+ private:
+  std::size_t bytes_;
+  void* at_;
+};
+
+// Large, so that its frame is a mapping of its own. Not inlined, or Clang puts the frame elsewhere.
+[[gnu::noinline]] Task<void> yield_from(const void*& frame, int times) {
+  std::array<char, 4000> bytes{};
+  frame = bytes.data();
+  for (int i = 0; i < times; ++i) co_await yield();
+}
+
+// The place of a task in the ring has 32 bits for where its frame is.
+TEST(Yield, T2_ATaskWhoseFrameIsFarAwayYieldsLikeAnyOther) {
+  constexpr std::size_t kFar = std::size_t{16} << 30;
+  Scheduler scheduler(Options().virtual_time());
+  std::vector<Reserved> reserved;
+  reserved.emplace_back(kFar + (kFar >> 2));
+  if (!reserved.front().ok()) GTEST_SKIP() << "there is not so much address space";
+  // What is mapped from now on is on the other side of it: gaps as large as the arena's mappings are
+  // filled. Not a multiple of a huge page, which the kernel would align.
+  constexpr std::size_t kGap = (std::size_t{1} << 21) + 4096;
+  do {
+    reserved.emplace_back(kGap);
+  } while (reserved.size() < 10'000 && reserved.back().at() > reserved.front().at());
+  const void* frames[2] = {};
+  auto a = scheduler.spawn(yield_from, std::ref(frames[0]), 10);
+  auto b = scheduler.spawn(yield_from, std::ref(frames[1]), 10);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(scheduler.step());
+  for (const Handle<void>& handle : {a, b}) {
+    EXPECT_EQ(scheduler.find(handle.id())->steps(), 10u);
+    EXPECT_EQ(handle.state(), State::suspended);
+  }
+  const auto record = reinterpret_cast<std::intptr_t>(scheduler.find(a.id()));
+  EXPECT_GT(std::abs(record - reinterpret_cast<std::intptr_t>(frames[0])),
+            static_cast<std::intptr_t>(kFar));
+  scheduler.run();
+  EXPECT_TRUE(a.done() && b.done());
 }
 
 TEST(Yield, T17_TheTraceOfYieldsDependsOnWhoYielded) {

@@ -228,6 +228,24 @@ TEST(PollEngine, T10_AFailureThatNobodyAwaitedIsReported) {
   expect_nothing_left(scheduler);
 }
 
+TEST(PollEngine, W8_AReportNamesWhatAnAgentWaitsFor) {
+  Scheduler scheduler(Options().virtual_time());
+  const auto program = []() -> Task<void> {
+    Promise<int> never;
+    const Future<int> future = never.future();
+    auto stuck = spawn([](Future<int> f) -> Task<int> { co_return co_await f; }, future);
+    const auto waits = [&](PollContext& context) {
+      context.wake_on(stuck);
+      context.wake_on(future);
+      return Poll<int>::pending();
+    };
+    co_await spawn_steps<int>(waits).named("agent");
+  };
+  scheduler.spawn(program);
+  const std::string report = what_of(thrown_by([&] { scheduler.run(); }));
+  EXPECT_NE(report.find("\"agent\" waits for task #2 or a promise"), std::string::npos) << report;
+}
+
 TEST(PollEngine, T17_PendingWithoutAWayToWakeIsAnError) {
   const auto program = []() -> Task<void> {
     auto handle =

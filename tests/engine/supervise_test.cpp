@@ -763,6 +763,24 @@ TEST(Supervise, T11_ChildrenHaveThePriorityThatIsAskedFor) {
   run_program(program);
 }
 
+TEST(Supervise, T11_AChildThatThereIsNoRoomForHasFailedAndIsTriedAgain) {
+  Stage stage;
+  const auto brief = [&](std::string name) -> Task<void> {
+    stage.note("+" + name);
+    co_await sleep(10ms);
+  };
+  const auto program = [&]() -> Task<void> {
+    co_await supervise(Supervision(Strategy::one_for_one).backoff(15ms, 15ms), [&](Supervisor& s) {
+      s.transient("a", brief, "a");
+      s.transient("b", brief, "b");
+    });
+  };
+  run_program(program, stage.options().limit_tasks(2));
+  EXPECT_EQ(stage.trace, Trace({"0 +a", "15 +b"}));
+  ASSERT_EQ(stage.said.size(), 1u);
+  EXPECT_EQ(stage.said[0].find("child \"b\" failed: A task was not spawned"), 0u) << stage.said[0];
+}
+
 TEST(Supervise, W8_AReportNamesTheChildrenThatAreWaitedFor) {
   Scheduler scheduler(Options().virtual_time());
   const auto stuck = []() -> Task<void> {

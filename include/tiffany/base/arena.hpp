@@ -93,8 +93,9 @@ class Arena {
   void set_limit(std::size_t bytes) noexcept { limit_ = bytes; }
   std::size_t limit() const noexcept { return limit_; }
   // For tests: the n-th block from now that the arena has to make, rather than give out again, fails
-  // with std::bad_alloc. Under AddressSanitizer that is every block. 0: none.
-  void fail_at(std::size_t n) noexcept { fail_at_ = n; }
+  // with std::bad_alloc. Under AddressSanitizer that is every block. 0: none. Gives what is left of the
+  // number before: 0 when that block has failed.
+  std::size_t fail_at(std::size_t n) noexcept { return std::exchange(fail_at_, n); }
 
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

@@ -4,6 +4,9 @@
 // is parked at throws `Cancelled`, and so does every later one, until the cancelled block has been
 // left; `shield` holds that back for a while. A call that can be answered without suspending is
 // answered: a result that has arrived is never lost to a cancel.
+//
+// A cancel cannot fail. Where there is no memory to record who asked, where and why, it is delivered
+// with the cause alone.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +46,8 @@ struct CancelReason {
 
   // For example: `cancelled by #3 at tour.cpp:40: no longer needed (requested)`
   std::string text() const;
+  // False when there was no memory for anything but the cause.
+  bool recorded() const noexcept { return site.line() != 0; }
 
   CancelCause cause;
   std::string message;
@@ -52,6 +57,9 @@ struct CancelReason {
 };
 
 using CancelReasonPtr = std::shared_ptr<const CancelReason>;
+
+// A reason that has nothing but its cause, and takes no memory.
+const CancelReasonPtr& unrecorded_reason(CancelCause cause) noexcept;
 
 // Thrown at the suspension point of a cancelled task. Deliberately not a std::exception, so that
 // a handler for errors does not swallow it. Code that catches it must let it go on: every later
@@ -86,7 +94,7 @@ class CancelRegion {
   CancelRegion& operator=(const CancelRegion&) = delete;
 
   // Cancels this stretch of code; the task goes on behind it. The first reason stands.
-  void cancel(CancelReasonPtr reason);
+  void cancel(CancelReasonPtr reason) noexcept;
 
   // Ends the region before its scope does. After this, cancels no longer reach the covered code.
   void close() noexcept;

@@ -27,6 +27,8 @@
 
 namespace tiffany {
 
+class ReadyPolicy;
+
 // What becomes of a task when one that it comes after fails or is cancelled.
 enum class IfFailed : std::uint8_t {
   skip,  // it is cancelled before it begins, with a reason that names the other one (default)
@@ -98,7 +100,10 @@ class Dependencies final : public SystemCall {
   bool decides(const Waitable& target) const noexcept;
   static void let_go(Owner owner, Scheduler& scheduler, TaskRecord& task,
                      Waitable* failed) noexcept;
-  void raise_chains(Scheduler& scheduler, TaskRecord& task) const;
+  static void refuse(TaskRecord& task, Waitable& failed) noexcept;
+  void keep_chain(TaskRecord& task) const noexcept;
+  static void raise_chains(Scheduler& scheduler, TaskRecord& task) noexcept;
+  static void raise_chains(ReadyPolicy& policy, const TaskRecord& task);
 
   std::size_t count_;
   std::size_t left_ = 0;

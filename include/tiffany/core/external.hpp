@@ -54,10 +54,11 @@ class TypedLine final : public ExternalLine, public std::enable_shared_from_this
  public:
   explicit TypedLine(std::shared_ptr<Inbox> inbox) noexcept : ExternalLine(std::move(inbox)) {}
 
-  bool complete(ValueOf<T> value) { return claim() && send<Completion>(std::move(value)); }
-  bool fail(std::exception_ptr error) { return claim() && send<Failure>(std::move(error)); }
-  // The last ExternalPromise object is gone.
-  void dropped() { send<Dropped>(); }
+  bool complete(ValueOf<T> value) { return send<Completion>(std::move(value)); }
+  bool fail(std::exception_ptr error) { return send<Failure>(std::move(error)); }
+  // What is to be posted when the last ExternalPromise object is gone.
+  std::unique_ptr<Message> farewell() { return make<Dropped>(); }
+  void post(std::unique_ptr<Message> message) noexcept { inbox_->post(std::move(message)); }
 
  private:
   friend class ExternalState<T>;
@@ -112,8 +113,14 @@ class TypedLine final : public ExternalLine, public std::enable_shared_from_this
   };
 
   template <class M, class... Args>
+  std::unique_ptr<Message> make(Args&&... args) {
+    return std::make_unique<M>(this->shared_from_this(), std::forward<Args>(args)...);
+  }
+  // Whatever can throw comes before the claim, or nobody could complete the promise any more.
+  template <class M, class... Args>
   bool send(Args&&... args) {
-    return inbox_->post(std::make_unique<M>(this->shared_from_this(), std::forward<Args>(args)...));
+    std::unique_ptr<Message> message = make<M>(std::forward<Args>(args)...);
+    return claim() && inbox_->post(std::move(message));
   }
 
   ExternalState<T>* state_ = nullptr;  // the scheduler's thread only
@@ -192,16 +199,16 @@ class ExternalPromise {
   ExternalPromise() {
     Scheduler& scheduler = Scheduler::require("Making an external promise");
     auto line = std::make_shared<detail::TypedLine<T>>(scheduler.inbox());
-    auto* state = detail::ExternalState<T>::make(scheduler, line);
-    owner_ = std::make_shared<Owner>(std::move(line), *state);
+    owner_ = std::make_shared<Owner>(line, line->farewell());
+    owner_->state = detail::ExternalState<T>::make(scheduler, std::move(line));
   }
 
   // ---- The scheduler's thread, while the scheduler lives ----
 
-  Future<T> future() const { return Future<T>(&owner_->state); }
+  Future<T> future() const { return Future<T>(owner_->state); }
   // Lets anybody who knows it complete the promise, through the scheduler's Gateway. From here on
   // the promise stays pending when all ExternalPromise objects are gone.
-  const Uuid& uuid() const { return owner_->state.uuid(); }
+  const Uuid& uuid() const { return owner_->state->uuid(); }
 
   // ---- Any thread ----
 
@@ -219,14 +226,15 @@ class ExternalPromise {
  private:
   // Dies with the last copy, on whatever thread that is; the state hears of it by message.
   struct Owner {
-    Owner(std::shared_ptr<detail::TypedLine<T>> l, detail::ExternalState<T>& s) noexcept
-        : line(std::move(l)), state(s) {}
-    ~Owner() { line->dropped(); }
+    Owner(std::shared_ptr<detail::TypedLine<T>> l, std::unique_ptr<Message> f) noexcept
+        : line(std::move(l)), farewell(std::move(f)) {}
+    ~Owner() { line->post(std::move(farewell)); }
     Owner(const Owner&) = delete;
     Owner& operator=(const Owner&) = delete;
 
     std::shared_ptr<detail::TypedLine<T>> line;
-    detail::ExternalState<T>& state;
+    std::unique_ptr<Message> farewell;  // made while there was memory
+    detail::ExternalState<T>* state = nullptr;
   };
 
   std::shared_ptr<Owner> owner_;

@@ -128,11 +128,12 @@ class MailSender {
   };
   // Dies with the last copy, on whatever thread that is; the mailbox hears of it by message.
   struct Owner {
-    explicit Owner(Line l) noexcept : line(std::move(l)) {}
-    ~Owner() { line->inbox().post(std::make_unique<LastSenderGone>(line)); }
+    explicit Owner(Line l) : line(std::move(l)), farewell(std::make_unique<LastSenderGone>(line)) {}
+    ~Owner() { line->inbox().post(std::move(farewell)); }
     Owner(const Owner&) = delete;
     Owner& operator=(const Owner&) = delete;
     Line line;
+    std::unique_ptr<Message> farewell;  // made while there was memory
   };
 
   explicit MailSender(std::shared_ptr<Owner> owner) noexcept : owner_(std::move(owner)) {}

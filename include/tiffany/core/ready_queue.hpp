@@ -19,6 +19,8 @@ namespace tiffany {
 
 // An order of one's own. `pop` is only called when `size` is not zero, and must return every task
 // that was pushed exactly once. It must not depend on addresses, or the run cannot be repeated.
+// A push that throws std::bad_alloc must leave everything as it was; the task then comes next. Any
+// other exception from push ends the program, since the task would be lost.
 class ReadyPolicy {
  public:
   virtual ~ReadyPolicy() = default;
@@ -160,10 +162,12 @@ class ReadyQueue {
 
   // The policy that decides instead of the rings, or null.
   ReadyPolicy* policy() const noexcept { return policy_.get(); }
+  // The task that the policy wants next. Only with a policy, and when there is one.
+  TaskRecord& pop_by_policy();
 
   bool empty() noexcept {
     if (policy_ != nullptr) [[unlikely]]
-      return policy_->size() == 0;
+      return refused_ == 0 && policy_->size() == 0;
     return best_->empty() && !find_best();
   }
   std::size_t size() const noexcept;
@@ -182,10 +186,7 @@ class ReadyQueue {
   void push(TaskRecord& task) noexcept {
     if (policy_ != nullptr) [[unlikely]]
       return push_by_policy(task);
-    Ring& ring = rings_[task.priority_];
-    ring.push(Place(task), kRecord);
-    if (&ring < best_) [[unlikely]]
-      best_ = &ring;
+    push_to_ring(task);
   }
 
   // The next less urgent ring than the best that has tasks, in turn: after that of `last`, which
@@ -213,6 +214,12 @@ class ReadyQueue {
   friend struct DebugLayout;
 
   void push_by_policy(TaskRecord& task) noexcept;
+  void push_to_ring(TaskRecord& task) noexcept {
+    Ring& ring = rings_[task.priority_];
+    ring.push(Place(task), kRecord);
+    if (&ring < best_) [[unlikely]]
+      best_ = &ring;
+  }
   static void grow(Ring& ring);
   // Moves on to the most urgent ring that has tasks. False when none has.
   bool find_best() noexcept;
@@ -221,6 +228,7 @@ class ReadyQueue {
   Ring* best_ = &rings_[0];
   std::byte* origin_ = nullptr;
   std::unique_ptr<ReadyPolicy> policy_;
+  std::size_t refused_ = 0;  // tasks that the policy had no memory for, and are in the rings
   Ring rings_[256];
 };
 

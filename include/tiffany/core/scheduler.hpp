@@ -10,6 +10,7 @@
 // ExternalPromise, Gateway (core/external.hpp) and MailSender (core/mailbox.hpp) only.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -205,7 +206,19 @@ class Scheduler {
   // By id. False when no such task is alive.
   bool cancel(TaskId id, std::string_view why = {},
               std::source_location site = std::source_location::current());
-  CancelReasonPtr reason(CancelCause cause, std::string_view why, std::source_location site) const;
+  // Without memory to record it, the reason has its cause only. As text() the message may be made
+  // where that is cared for, too.
+  CancelReasonPtr reason(CancelCause cause, std::string_view why,
+                         std::source_location site) const noexcept;
+  template <std::invocable Text>
+  CancelReasonPtr reason(CancelCause cause, const Text& text,
+                         std::source_location site) const noexcept {
+    try {
+      return reason(cause, std::string_view(text()), site);
+    } catch (const std::bad_alloc&) {
+      return unrecorded_reason(cause);
+    }
+  }
 
   // True when the next suspension of the running task will throw.
   bool cancel_pending() const noexcept { return running_->has(TaskRecord::kCancelPending); }
@@ -374,6 +387,7 @@ class Scheduler {
         arena_->live_bytes() >= arena_->limit()) [[unlikely]]
       deny_task(scope);
   }
+  [[noreturn]] void deny(SpawnDenied::Limit limit, std::size_t used, std::size_t allowed);
   [[noreturn]] void deny_task(const Scope& scope);
   // There is no memory for the arguments: because of the limit, or because the system has none.
   [[noreturn]] void deny_memory();
@@ -425,7 +439,7 @@ class Scheduler {
   void watch_slice(TaskRecord& task, void (*slice)(Scheduler&, TaskRecord&));
   void report_hog(const TaskRecord& task, Duration took, std::uint64_t steps);
   bool age();
-  void run_policy(ReadyPolicy& policy);
+  void run_policy();
   void run_slice(TaskRecord& task);
   static void resume(void* frame);
   void slice_goes_on(TaskRecord& task, void* frame);
@@ -475,14 +489,17 @@ class Scheduler {
   std::size_t live_tasks_ = 0;
   std::size_t pending_externals_ = 0;
   ExternalEntry* externals_ = nullptr;
-  Arena* arena_;
+  struct Retire {
+    void operator()(Arena* arena) const noexcept { arena->retire(); }
+  };
+  std::unique_ptr<Arena, Retire> arena_;
   TaskTable tasks_;
   std::unique_ptr<Reactor> reactor_;
   TimerWheel timers_;
   Random random_;
   std::function<void(const LogLine&)> log_;
   SystemFailure system_failure_;
-  std::unique_ptr<SystemTaskFailed> system_failed_;
+  std::exception_ptr system_failed_;  // to be thrown when the run ends
   bool tearing_down_ = false;
 
   // How many tasks have completed, failed, been cancelled.

@@ -72,14 +72,18 @@ class Scope {
   ~Scope();
 
   // The block left with an exception. Cancels what is left.
-  void block_threw(std::exception_ptr error);
+  void block_threw(std::exception_ptr error) noexcept;
+  // The block has a result that must not be lost: a cancel that comes while its tasks end does not
+  // count any more.
+  void keep_result() noexcept { has_result_ = true; }
+  bool has_result() const noexcept { return has_result_; }
   // The wait for the tasks was cancelled. Cancels what is left.
-  void join_cancelled();
+  void join_cancelled() noexcept;
   // Throws what the scope has to throw, once nothing of it is left.
   void finish();
   // The task that decided a first_success scope; no task while none has.
   TaskId winner() const noexcept { return winner_; }
-  void cancel_all(CancelReasonPtr reason);
+  void cancel_all(CancelReasonPtr reason) noexcept;
 
   // Parks until no task of the scope is left.
   class Join final : public SystemCall {
@@ -122,6 +126,7 @@ class Scope {
   Scheduler& scheduler_;
   ScopePolicy policy_;
   bool cut_short_ = false;  // a cancel ended the block, or came from further out while it waited
+  bool has_result_ = false;
   TaskRecord* first_ = nullptr;
   TaskRecord* last_ = nullptr;
   std::size_t live_ = 0;

@@ -54,7 +54,7 @@ constexpr Yield yield() noexcept { return Yield(); }
 // co_await checkpoint(): gives way only when the quantum is spent, and stops here if cancelled. For
 // loops that compute.
 // Cancel. Always thrown here; it has no result that could win.
-class [[nodiscard("checkpoint does nothing until awaited")]] Checkpoint final : public SystemCall {
+class [[nodiscard("checkpoint does nothing until awaited")]] Checkpoint final : public InstantCall {
  public:
   static constexpr CallName call_name{"checkpoint"};
   Checkpoint() noexcept = default;
@@ -62,16 +62,14 @@ class [[nodiscard("checkpoint does nothing until awaited")]] Checkpoint final : 
     // Parked with nothing registered: the scheduler throws at once when a cancel is pending.
     return scheduler.cancel_pending() ? Answer::parked : Answer::now;
   }
-  void withdraw(TaskRecord&) noexcept override {}
   void finish() noexcept {}
-  std::string describe() const override { return "its next turn"; }
 };
 inline Checkpoint checkpoint() noexcept { return Checkpoint(); }
 
 // co_await get_id(): the id of the running task, as a system call. `this_task::id()` is the same
 // without one.
 // Cancel. It never suspends, so it is answered.
-class [[nodiscard]] GetId final : public SystemCall {
+class [[nodiscard]] GetId final : public InstantCall {
  public:
   static constexpr CallName call_name{"get_id"};
   GetId() noexcept = default;
@@ -79,9 +77,7 @@ class [[nodiscard]] GetId final : public SystemCall {
     id_ = task.id();
     return Answer::now;
   }
-  void withdraw(TaskRecord&) noexcept override {}
   TaskId finish() const noexcept { return id_; }
-  std::string describe() const override { return "its id"; }
 
  private:
   TaskId id_;
@@ -91,7 +87,7 @@ inline GetId get_id() noexcept { return GetId(); }
 // co_await log("text"): writes a line to the scheduler's log, with the time and the task.
 // Cancel. It never suspends, so it is answered.
 class [[nodiscard("log does nothing until awaited: co_await log(...)")]] Log final
-    : public SystemCall {
+    : public InstantCall {
  public:
   static constexpr CallName call_name{"log"};
   explicit Log(std::string message) noexcept : message_(std::move(message)) {}
@@ -99,9 +95,7 @@ class [[nodiscard("log does nothing until awaited: co_await log(...)")]] Log fin
     scheduler.log(message_);
     return Answer::now;
   }
-  void withdraw(TaskRecord&) noexcept override {}
   void finish() noexcept {}
-  std::string describe() const override { return "the log"; }
 
  private:
   std::string message_;

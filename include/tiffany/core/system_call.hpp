@@ -98,6 +98,17 @@ class SystemCall {
   Clock::rep since_;  // set by a call that parks; most are answered at once
 };
 
+// A call that registers nothing and never stays parked: it is answered at once, or a cancel is thrown.
+class InstantCall : public SystemCall {
+ public:
+  void withdraw(TaskRecord&) noexcept final {}
+  std::string describe() const final { return {}; }
+
+ protected:
+  InstantCall() noexcept = default;
+  ~InstantCall() = default;
+};
+
 // The name of a kind of call, found by the type of the object. Calls do not carry their names: eight
 // bytes more in each of them is sixteen more in the frame of a suspended task. Every type of call that
 // a program can make is entered here before main().

@@ -192,7 +192,12 @@ class TaskRecord : public Waitable {
   // Null when it has none of its own.
   Extras* own_extras() const noexcept { return tag() == kExtrasTag ? untagged<Extras>() : nullptr; }
   Extras& extras();
+  // What cancel_reason() gives, where it is kept. Without memory for that, its cause is.
+  const CancelReasonPtr* own_reason() const noexcept;
+  void keep_reason(CancelReasonPtr reason) noexcept;
   void dispose_of_rest() noexcept;
+  // To standard error: its scheduler is gone, or has no memory for more.
+  void report_failure_briefly() const noexcept;
   void give_slot_back() noexcept;
   // A task that yields again and again stays `suspended` in its record while it runs.
   State suspended_or_running() const noexcept;
@@ -221,6 +226,14 @@ inline Heritage* TaskRecord::heritage() const noexcept {
   if (tag() == kHeritageTag) return untagged<Heritage>();
   const Extras* own = own_extras();
   return own != nullptr ? own->heritage.get() : nullptr;
+}
+
+inline const CancelReasonPtr* TaskRecord::own_reason() const noexcept {
+  const Extras* own = own_extras();
+  if (own != nullptr && own->cancel != nullptr) return &own->cancel;
+  if (unrecorded_ == 0) [[likely]]
+    return nullptr;
+  return &unrecorded_reason(static_cast<CancelCause>(unrecorded_ - 1));
 }
 
 static_assert(sizeof(TaskRecord) == 128, "a record is two cache lines");

@@ -67,8 +67,9 @@ class Waitable {
   Waiter* first_waiter_ = nullptr;  // circular; its prev is the last one
   std::uint32_t refs_;
   State state_ = State::pending;
-  bool observed_ = false;
+  bool observed_ : 1 = false;
   // Room that TaskRecord uses, so that what a resume touches stays in one cache line.
+  std::uint8_t unrecorded_ : 7 = 0;  // see TaskRecord::keep_reason
   std::uint8_t priority_ = 10;
   std::uint8_t flags_ = 0;
   static constexpr std::uint8_t kTold = 128;

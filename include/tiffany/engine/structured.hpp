@@ -29,13 +29,14 @@ namespace tiffany {
 namespace detail {
 
 // The second half of every block over a scope: waits for its tasks whatever happens meanwhile, and
-// throws what the scope has to throw. When the block has a result that must not be lost any more
-// (`decided`), a cancel that comes while it waits does not count.
-Task<void> close_scope(Scope& scope, bool decided = false);
+// throws what the scope has to throw. It is made before the first task is, and awaited in any case: a
+// block that had no memory for its end would leave its tasks behind.
+Task<void> close_scope(Scope& scope);
 
 template <class R, class Body>
 Task<R> scope_block(ScopePolicy policy, Body body) {
   Scope scope(policy);
+  Task<void> close = close_scope(scope);
   std::optional<ValueOf<R>> result;
   try {
     if constexpr (std::is_void_v<R>) {
@@ -47,19 +48,20 @@ Task<R> scope_block(ScopePolicy policy, Body body) {
   } catch (...) {
     scope.block_threw(std::current_exception());
   }
-  co_await close_scope(scope);
+  co_await std::move(close);
   if constexpr (!std::is_void_v<R>) co_return std::move(*result);
 }
 
 template <class Body>
 Task<TaskId> first_success_block(Body body) {
   Scope scope(ScopePolicy::first_success);
+  Task<void> close = close_scope(scope);
   try {
     co_await body(scope);
   } catch (...) {
     scope.block_threw(std::current_exception());
   }
-  co_await close_scope(scope);
+  co_await std::move(close);
   co_return scope.winner();
 }
 
@@ -218,34 +220,35 @@ Task<T> carry(Task<T> operation) {
 }
 
 template <class T>
-std::vector<Handle<T>> start_all(Scope& scope, std::vector<Task<T>>& operations) {
-  std::vector<Handle<T>> handles;
+void start_all(Scope& scope, std::vector<Task<T>>& operations, std::vector<Handle<T>>& handles) {
   handles.reserve(operations.size());
   for (Task<T>& operation : operations)
     handles.push_back(scope.spawn(carry<T>, std::move(operation)));
-  return handles;
 }
 
-void cancel_losers(Scope& scope);
+void cancel_losers(Scope& scope) noexcept;
 
 enum class Decide : std::uint8_t { first_settled, first_success };
 
 template <class T>
 Task<Won<T>> contest(std::vector<Task<T>> operations, Decide by) {
   Scope scope(ScopePolicy::isolate);
-  std::vector<Handle<T>> handles = start_all(scope, operations);
+  Task<void> close = close_scope(scope);
+  std::vector<Handle<T>> handles;
   std::optional<std::size_t> winner;
   try {
+    start_all(scope, operations, handles);
     if (by == Decide::first_settled) {
       winner = co_await FirstSettled<Handle<T>>(handles);
     } else {
       winner = co_await FirstSuccess<Handle<T>>(handles);
     }
     cancel_losers(scope);
+    if (winner) scope.keep_result();
   } catch (...) {
     scope.block_threw(std::current_exception());
   }
-  co_await close_scope(scope, winner.has_value());
+  co_await std::move(close);
   if (!winner) {
     std::vector<std::exception_ptr> errors;
     for (const Handle<T>& handle : handles) errors.push_back(outcome_of(handle, false).error());
