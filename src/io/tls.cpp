@@ -113,6 +113,8 @@ Task<void> TlsSession::shake_hands() {
 }
 
 Task<TlsStream> TlsSession::open(Ptr session) {
+  // The last message of a handshake and the first of what follows are two small writes in a row.
+  session->socket.set_no_delay();
   co_await session->shake_hands();
   co_return TlsStream(std::move(session));
 }

@@ -2,7 +2,6 @@
 #ifdef TIFFANY_TLS
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "io/tls_support.hpp"
+#include "tiffany/io/io_error.hpp"
 #include "tiffany/io/tls.hpp"
 
 namespace tiffany {
@@ -19,21 +19,11 @@ using namespace test;
 
 class TlsCancelTest : public OnEveryReactor {
  protected:
-  // One slice of one task per turn, so that a cancel can come between any two.
-  Options one_at_a_time() { return options().turn(1); }
+  // Every call is a switch, and every turn has one slice of one task, so that a cancel can come
+  // between any two.
+  Options one_at_a_time() { return options().quantum(1).turn(1); }
 };
 TIFFANY_ON_EVERY_REACTOR(TlsCancelTest);
-
-SocketPair socket_pair() {
-  std::array<int, 2> fds{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) std::abort();
-  SocketPair pair;
-  pair.client = Socket(Descriptor(fds[0]));
-  pair.server = Socket(Descriptor(fds[1]));
-  use_tiny_buffers(pair.client);
-  use_tiny_buffers(pair.server);
-  return pair;
-}
 
 bool run_one(Scheduler& scheduler) { return scheduler.poll(scheduler.now() + 10s); }
 
@@ -54,9 +44,24 @@ Task<void> connect_into(Socket socket, TlsContext context, TlsStream* out) {
   *out = co_await tls_connect(std::move(socket), context, "localhost");
 }
 
+// Passes on a few bytes at a time, so that both ends suspend as often as they can.
+Task<void> drip(Socket* from, Socket* to) {
+  std::array<char, 60> room;
+  try {
+    for (;;) {
+      const std::size_t n = co_await from->read(room);
+      if (n == 0) break;
+      co_await to->write(room.data(), n);
+      co_await yield();
+    }
+  } catch (const IoError&) {
+  }
+  to->close();
+}
+
 void open(Scheduler& scheduler, const TlsContext& client, const TlsContext& server,
           TlsPair& streams) {
-  SocketPair sockets = socket_pair();
+  SocketPair sockets = connected_tiny();
   scheduler.spawn(accept_into, std::move(sockets.server), server, &streams.server);
   scheduler.spawn(connect_into, std::move(sockets.client), client, &streams.client);
   scheduler.run();
@@ -71,26 +76,31 @@ TEST_P(TlsCancelTest, C3_AHandshakeCanBeCancelledAtEverySuspension) {
       TlsPair streams;
       Scheduler scheduler(one_at_a_time().log_to([](const LogLine&) {}));
       {
-        SocketPair sockets = socket_pair();
+        SocketPair near = connected_tiny();
+        SocketPair far = connected_tiny();
+        scheduler.spawn(drip, &near.server, &far.client);
+        scheduler.spawn(drip, &far.client, &near.server);
         auto accepted =
-            scheduler.spawn(accept_into, std::move(sockets.server), server, &streams.server);
+            scheduler.spawn(accept_into, std::move(far.server), server, &streams.server);
         auto connected =
-            scheduler.spawn(connect_into, std::move(sockets.client), client, &streams.client);
+            scheduler.spawn(connect_into, std::move(near.client), client, &streams.client);
         const auto& victim = victim_is_client ? connected : accepted;
         const auto& other = victim_is_client ? accepted : connected;
         hit = run_and_cancel(scheduler, victim, slices);
-        scheduler.run();
+        while (!accepted.done() || !connected.done()) run_one(scheduler);
         // A handshake that was over when the cancel came is over.
         const TlsStream& made = victim_is_client ? streams.client : streams.server;
         EXPECT_EQ(victim.state() == State::completed, static_cast<bool>(made));
         EXPECT_TRUE(other.done());
-        if (!hit) EXPECT_EQ(other.state(), State::completed);
+        EXPECT_TRUE(hit || other.state() == State::completed);
         other.waitable().mark_observed();
+        streams = TlsPair();
+        scheduler.run();
       }
       EXPECT_EQ(scheduler.reactor().in_flight(), 0u);
       expect_nothing_left(scheduler);
     }
-    EXPECT_GT(slices, 6u) << "so it was cancelled on its way";
+    EXPECT_GT(slices, 60u) << "so it was cancelled on its way";
   }
 }
 
@@ -161,7 +171,7 @@ TEST_P(TlsCancelTest, C3_ATransferGetsThroughAStormOfCancels) {
   const TlsContext server = good_server();
   for (unsigned seed = 1; seed <= 10; ++seed) {
     std::minstd_rand engine(seed);
-    Transfer all(150000);
+    Transfer all(600000);
     Scheduler scheduler(one_at_a_time());
     open(scheduler, client, server, all.streams);
     int cancels = 0;
@@ -224,8 +234,8 @@ TEST_P(TlsCancelTest, C3_WhatACancelledWriteHasTakenGoesFirstWithTheNextOne) {
 TEST_P(TlsCancelTest, C3_ASchedulerMayGoWhileItsTasksUseTls) {
   for (std::uint64_t slices = 0; slices < 12; ++slices) {
     Transfer all(90000);
-    Scheduler scheduler(one_at_a_time());
-    SocketPair sockets = socket_pair();
+    Scheduler scheduler(one_at_a_time().log_to([](const LogLine&) {}));
+    SocketPair sockets = connected_tiny();
     scheduler.spawn(
         [](Socket socket, Transfer* with) -> Task<void> {
           co_await accept_into(std::move(socket), good_server(), &with->streams.server);

