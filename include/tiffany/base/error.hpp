@@ -47,7 +47,13 @@ namespace tiffany {
   X(no_io, 201, "an operation was awaited that the scheduler's reactor cannot carry out")    \
   X(end_of_stream, 202, "a stream ended before all the bytes that were asked for had come")  \
   X(bad_address, 203, "a text is not an address, or no such host is known")                  \
-  X(line_too_long, 204, "a line was longer than its reader allows")
+  X(line_too_long, 204, "a line was longer than its reader allows")                          \
+  X(tls_failed, 210, "a TLS handshake failed, or a TLS stream broke")                        \
+  X(tls_refused, 211, "the certificate of the other side was refused")                       \
+  X(tls_truncated, 212, "a TLS stream ended without its other side having said so")          \
+  X(tls_busy, 213, "two tasks read from, or wrote to, one TLS stream at the same time")      \
+  X(tls_setup, 214, "a TLS context, a certificate, a key or a host name cannot be used")     \
+  X(tls_closed, 215, "a TLS stream was used after its end")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,
