@@ -13,8 +13,7 @@ void PromiseCore::abandon() noexcept {
             "A promise was dropped before it was completed, so what was awaited can never come. "
             "Complete or fail it on every path."));
   // It may be dropped while nobody drives the scheduler; those who wait know theirs.
-  Scheduler* scheduler =
-      first_waiter_ != nullptr ? Scheduler::owner(*first_waiter_->task) : nullptr;
+  Scheduler* scheduler = has_waiters() ? Scheduler::owner(*waiters_.front()->task) : nullptr;
   if (scheduler != nullptr) {
     settle(*scheduler, State::failed);
   } else {

@@ -42,7 +42,11 @@ namespace tiffany {
   X(check_failed, 141, "a check() of a test did not hold")                                   \
   X(no_answer, 142, "a mock was called and its script has no answer for the call")           \
   X(never_ends, 143, "a program under test was still running after its limit of picks")      \
-  X(spawn_denied, 150, "a task could not be spawned because a limit is reached")
+  X(spawn_denied, 150, "a task could not be spawned because a limit is reached")             \
+  X(channel_closed, 160, "a value was sent into a channel that takes none any more")         \
+  X(relock, 161, "a task asked for a lock that it holds already")                            \
+  X(primitive_gone, 162, "what a task waited for was destroyed")                             \
+  X(holds_nothing, 163, "a guard or a half of a channel was used that has nothing in it")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,

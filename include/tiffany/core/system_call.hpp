@@ -62,8 +62,9 @@ class SystemCall {
   // Undoes what `start` registered. Called at most once, only while parked.
   virtual void withdraw(TaskRecord& task) noexcept = 0;
 
-  // What one of the waiters of this call was registered with has settled. Only for calls that use
-  // Waiter.
+  // What one of the waiters of this call was registered for has come: a waitable has settled, a
+  // primitive of module sync has handed something over. The waiter is in no list any more. Only for
+  // calls that use Waiter.
   virtual void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept;
 
   // For reports: what is waited for, in words, and the waitables themselves.
