@@ -40,25 +40,25 @@ ChannelCore::ChannelCore(std::size_t capacity, std::size_t value_size)
 
 void ChannelCore::stop_senders() noexcept {
   room_ = 0;
-  tell_all(sending, Failure::closed);
+  tell_all(sending, Stage::ended);
 }
 
 void ChannelCore::close() noexcept {
   closed_ = true;
   stop_senders();
-  tell_all(receiving);
+  tell_all(receiving, Stage::ended);
 }
 
 void ChannelCore::drop_sender() noexcept {
   if (--senders_ > 0) return;
-  tell_all(sending, Failure::gone);
-  tell_all(receiving);
+  tell_all(sending, Stage::gone);
+  tell_all(receiving, Stage::ended);
 }
 
 void ChannelCore::drop_receiver() noexcept {
   if (--receivers_ > 0) return;
   stop_senders();
-  tell_all(receiving, Failure::gone);
+  tell_all(receiving, Stage::gone);
   drop_values();
 }
 

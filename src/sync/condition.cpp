@@ -24,7 +24,7 @@ class Condition::Park final : public detail::SyncCall {
   }
   void withdraw(TaskRecord&) noexcept override { condition_.waiters_.remove(*this); }
   void finish() {
-    condition_.notified_.remove(*this);
+    if (linked()) condition_.notified_.remove(*this);
     if (gone()) detail::throw_gone("a condition");
   }
   std::string describe() const override { return "a condition to be notified"; }
@@ -53,7 +53,7 @@ Task<void> Condition::wait(Mutex::Guard& guard, std::source_location site) {
 Condition::~Condition() {
   while (notified_.pop() != nullptr) {
   }
-  detail::tell_all(waiters_, detail::Failure::gone);
+  detail::tell_all(waiters_, detail::Stage::gone);
 }
 
 void Condition::notify_one() noexcept {

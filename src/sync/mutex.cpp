@@ -4,7 +4,7 @@ namespace tiffany {
 
 Mutex::~Mutex() {
   detail::Hold<Mutex>::empty_all(holders_);
-  detail::tell_all(waiters_, detail::Failure::gone);
+  detail::tell_all(waiters_, detail::Stage::gone);
 }
 
 void Mutex::released(std::size_t) noexcept {

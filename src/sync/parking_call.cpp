@@ -12,9 +12,9 @@ void arrived(Waiter& waiter) noexcept {
   task.waiting_on()->on_settled(*Scheduler::owner(task), waiter);
 }
 
-void tell_all(WaiterList& waiters, Failure failure) noexcept {
+void tell_all(WaiterList& waiters, Stage stage) noexcept {
   while (Waiter* waiter = waiters.pop()) {
-    static_cast<SyncCall*>(waiter)->failure_ = failure;
+    static_cast<SyncCall*>(waiter)->stage_ = stage;
     arrived(*waiter);
   }
 }

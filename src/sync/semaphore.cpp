@@ -16,7 +16,7 @@ Semaphore::Semaphore(std::size_t permits) : all_(permits), free_(permits) {
 Semaphore::~Semaphore() {
   detail::Hold<Semaphore>::empty_all(holders_);
   free_ = 0;  // nobody is let in any more
-  detail::tell_all(waiters_, detail::Failure::gone);
+  detail::tell_all(waiters_, detail::Stage::gone);
 }
 
 void Semaphore::check(std::size_t count) const {

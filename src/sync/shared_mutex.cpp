@@ -5,7 +5,7 @@ namespace tiffany {
 SharedMutex::~SharedMutex() {
   detail::Hold<SharedMutex>::empty_all(holders_);
   closing_ = true;
-  detail::tell_all(waiters_, detail::Failure::gone);
+  detail::tell_all(waiters_, detail::Stage::gone);
 }
 
 void SharedMutex::give(detail::Hold<SharedMutex>& hold, Access access, TaskId to,

@@ -13,6 +13,10 @@
 // a wake and the resume the result has arrived: a cancel that comes then does not call `withdraw`,
 // and the task gets its result first.
 //
+// A call that is made in the innermost loops may also have `bool answer_inline() noexcept`: true when
+// `finish` can be called, which then follows at once, with nothing in between. Otherwise, and when the
+// task's quantum is spent, `start` is called as for every other.
+//
 // docs/07-system-calls.md builds one step by step; tests/core/system_call_test.cpp is that example.
 #pragma once
 
@@ -119,5 +123,10 @@ concept Call =
       { call.start(scheduler, task) } -> std::same_as<Answer>;
       call.finish();
     };
+
+template <class C>
+concept AnswersInline = Call<C> && requires(C& call) {
+  { call.answer_inline() } noexcept -> std::same_as<bool>;
+};
 
 }  // namespace tiffany

@@ -25,7 +25,7 @@ class Barrier {
 
   // None is an error (Errc::bad_argument).
   explicit Barrier(std::size_t parties);
-  ~Barrier() { detail::tell_all(waiters_, detail::Failure::gone); }
+  ~Barrier() { detail::tell_all(waiters_, detail::Stage::gone); }
   Barrier(const Barrier&) = delete;
   Barrier& operator=(const Barrier&) = delete;
 

@@ -54,13 +54,13 @@ class [[nodiscard("send does nothing until awaited: co_await sender.send(value)"
   using value_type = void;
   static constexpr CallName call_name{"send"};
 
-  Send(Ref<detail::ChannelState<T>> state, Held&& value) noexcept
-      : state_(std::move(state)), value_(std::forward<Held>(value)) {}
+  Send(detail::ChannelState<T>& state, Held&& value) noexcept
+      : state_(&state), value_(std::forward<Held>(value)) {}
   Send(Send&&) noexcept = default;
 
+  bool answer_inline() noexcept { return state_->put_inline(value_); }
   bool answer(TaskRecord&) {
-    if (state_->put(value_)) [[likely]]
-      return true;
+    if (state_->put(value_)) return true;
     if (state_->closed()) detail::throw_channel_closed();
     return false;
   }
@@ -70,15 +70,15 @@ class [[nodiscard("send does nothing until awaited: co_await sender.send(value)"
   }
   void leave() noexcept { state_->sending.remove(*this); }
   void finish() const {
-    if (this->failure() == detail::Failure::none) [[likely]]
-      return;
-    if (this->gone()) detail::throw_gone("room in a channel through a sender");
-    detail::throw_channel_closed();
+    if (this->stage_ == detail::Stage::ended) [[unlikely]]
+      detail::throw_channel_closed();
+    if (this->gone()) [[unlikely]]
+      detail::throw_gone("room in a channel through a sender");
   }
   std::string describe() const override { return state_->describe_send(); }
 
  private:
-  Ref<detail::ChannelState<T>> state_;
+  detail::ChannelState<T>* state_;
   Held value_;
 };
 
@@ -94,24 +94,23 @@ class [[nodiscard("recv does nothing until awaited: co_await receiver.recv()")]]
   using value_type = std::optional<T>;
   static constexpr CallName call_name{"recv"};
 
-  explicit Recv(Ref<detail::ChannelState<T>> state) noexcept
-      : detail::ParkingCall<Recv<T>, detail::RecvCall<T>>(std::move(state)) {}
+  explicit Recv(detail::ChannelState<T>& state) noexcept
+      : detail::ParkingCall<Recv<T>, detail::RecvCall<T>>(state) {}
   Recv(Recv&&) noexcept = default;
 
-  bool answer(TaskRecord&) noexcept { return this->state_->take(*this) || this->state_->closed(); }
+  bool answer(TaskRecord&) noexcept { return this->begin(); }
   void enlist(TaskRecord& asker) noexcept { this->state_->receiving.push(*this, asker); }
   void leave() noexcept { this->state_->receiving.remove(*this); }
   std::optional<T> finish() {
-    if (this->gone()) [[unlikely]]
-      detail::throw_gone("a value in a channel through a receiver");
-    std::optional<T> received(std::move(this->value));
-    this->value.reset();
-    return received;
+    if (this->has_value()) [[likely]]
+      return std::optional<T>(std::in_place, this->take());
+    if (this->gone()) detail::throw_gone("a value in a channel through a receiver");
+    return std::nullopt;
   }
   std::string describe() const override { return this->state_->describe_recv(); }
 };
 
-// co_await receiver.recv_many(max). Cancel: as recv; nothing that was taken is lost.
+// co_await receiver.recv_many(max). Cancel: as recv.
 template <class T>
 class [[nodiscard("recv_many does nothing until awaited")]] RecvMany final
     : public detail::ParkingCall<RecvMany<T>, detail::RecvCall<T>> {
@@ -119,24 +118,28 @@ class [[nodiscard("recv_many does nothing until awaited")]] RecvMany final
   using value_type = std::vector<T>;
   static constexpr CallName call_name{"recv_many"};
 
-  RecvMany(Ref<detail::ChannelState<T>> state, std::size_t max) noexcept
-      : detail::ParkingCall<RecvMany<T>, detail::RecvCall<T>>(std::move(state)), max_(max) {}
+  RecvMany(detail::ChannelState<T>& state, std::size_t max) noexcept
+      : detail::ParkingCall<RecvMany<T>, detail::RecvCall<T>>(state), max_(max) {}
   RecvMany(RecvMany&&) noexcept = default;
 
-  bool answer(TaskRecord&) noexcept { return this->state_->take(*this) || this->state_->closed(); }
+  bool answer(TaskRecord&) noexcept { return this->begin(); }
   void enlist(TaskRecord& asker) noexcept { this->state_->receiving.push(*this, asker); }
   void leave() noexcept { this->state_->receiving.remove(*this); }
   std::vector<T> finish() {
-    if (this->gone()) detail::throw_gone("values in a channel through a receiver");
     std::vector<T> received;
-    if (!this->value) return received;
-    // The only thing that can fail, while everything still is where it was.
-    received.reserve(std::min(max_, 1 + this->state_->size()));
-    do {
-      received.push_back(std::move(*this->value));
-      this->value.reset();
-    } while (received.size() < received.capacity() && received.size() < max_ &&
-             this->state_->take(*this));
+    if (this->has_value()) {
+      // The only thing that can fail, while everything still is where it was.
+      const std::size_t most = std::min(max_, this->taken() + this->state_->size());
+      received.reserve(most);
+      received.push_back(this->take());
+      while (received.size() < most) {
+        std::optional<T> more = this->state_->take_if_any();
+        if (!more) break;
+        received.push_back(std::move(*more));
+      }
+    } else if (this->gone()) {
+      detail::throw_gone("values in a channel through a receiver");
+    }
     return received;
   }
   std::string describe() const override { return this->state_->describe_recv(); }
@@ -170,27 +173,27 @@ class Sender {
   Send<T, T&> send_from(T& value) const { return Send<T, T&>(channel(), value); }
   // Without waiting. Moved from only when it was accepted.
   Posted try_send(T&& value) const {
-    const Ref<detail::ChannelState<T>>& state = channel();
-    if (state->closed()) return Posted::closed;
-    return state->put(value) ? Posted::accepted : Posted::full;
+    detail::ChannelState<T>& state = channel();
+    if (state.closed()) return Posted::closed;
+    return state.put(value) ? Posted::accepted : Posted::full;
   }
   Posted try_send(const T& value) const { return try_send(T(value)); }
 
   // No value goes in any more, from whichever sender; what is in the channel is still received.
-  void close() const { channel()->close(); }
-  bool closed() const { return channel()->closed(); }
-  std::size_t size() const { return channel()->size(); }
-  std::size_t capacity() const { return channel()->capacity(); }
+  void close() const { channel().close(); }
+  bool closed() const { return channel().closed(); }
+  std::size_t size() const { return channel().size(); }
+  std::size_t capacity() const { return channel().capacity(); }
   explicit operator bool() const noexcept { return static_cast<bool>(state_); }
 
  private:
   void join() noexcept {
     if (state_) state_->add_sender();
   }
-  const Ref<detail::ChannelState<T>>& channel() const {
+  detail::ChannelState<T>& channel() const {
     if (!state_) [[unlikely]]
       detail::throw_holds_nothing("A sender");
-    return state_;
+    return *state_;
   }
   Ref<detail::ChannelState<T>> state_;
 };
@@ -222,27 +225,23 @@ class Receiver {
     return RecvMany<T>(channel(), max);
   }
   // Without waiting; nothing when there is nothing.
-  std::optional<T> try_recv() const {
-    Recv<T> call = recv();
-    channel()->take(call);
-    return call.finish();
-  }
+  std::optional<T> try_recv() const { return channel().take_if_any(); }
 
   // No value goes in any more, from whichever sender; what is in the channel is still received.
-  void close() const { channel()->close(); }
-  bool closed() const { return channel()->closed(); }
-  std::size_t size() const { return channel()->size(); }
-  std::size_t capacity() const { return channel()->capacity(); }
+  void close() const { channel().close(); }
+  bool closed() const { return channel().closed(); }
+  std::size_t size() const { return channel().size(); }
+  std::size_t capacity() const { return channel().capacity(); }
   explicit operator bool() const noexcept { return static_cast<bool>(state_); }
 
  private:
   void join() noexcept {
     if (state_) state_->add_receiver();
   }
-  const Ref<detail::ChannelState<T>>& channel() const {
+  detail::ChannelState<T>& channel() const {
     if (!state_) [[unlikely]]
       detail::throw_holds_nothing("A receiver");
-    return state_;
+    return *state_;
   }
   Ref<detail::ChannelState<T>> state_;
 };

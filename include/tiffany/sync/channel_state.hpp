@@ -77,7 +77,7 @@ class ChannelCore {
 template <class T>
 class SendCall : public SyncCall {
  public:
-  T* offered = nullptr;  // while parked
+  T* offered;  // while parked
 
  protected:
   SendCall() noexcept = default;
@@ -88,22 +88,63 @@ class SendCall : public SyncCall {
 template <class T>
 class ChannelState;
 
-// A receive, as the channel knows it. A value that has been handed to a call whose task is dropped before
-// it goes on, as can happen when its scheduler is destroyed, goes back to where it was.
+// A receive, as the channel knows it. It has a value in two ways. Answered inline, it finds the value in
+// the ring when it finishes. Otherwise the value was given to it before; and when its task is dropped
+// before it goes on, as can happen while its scheduler is destroyed, the value goes back to where it was.
 template <class T>
 class RecvCall : public SyncCall {
  public:
-  std::optional<T> value;
-  std::uint64_t number = 0;
-
- protected:
-  explicit RecvCall(Ref<ChannelState<T>> state) noexcept : state_(std::move(state)) {}
-  RecvCall(RecvCall&&) noexcept = default;
-  ~RecvCall() {
-    if (value) state_->give_back(*this);
+  bool answer_inline() noexcept { return state_->has_value_inline(); }
+  bool begin() noexcept {
+    state_->add_ref();  // until the end: what was given may have to go back
+    stage_ = Stage::waiting;
+    if (state_->give_oldest(*this)) return true;
+    if (!state_->closed()) return false;
+    stage_ = Stage::ended;
+    return true;
+  }
+  // From the channel.
+  void give(T& value, std::uint64_t number) noexcept {
+    std::construct_at(std::addressof(value_), std::move(value));
+    number_ = number;
+    stage_ = Stage::arrived;
   }
 
-  Ref<ChannelState<T>> state_;
+ protected:
+  explicit RecvCall(ChannelState<T>& state) noexcept : state_(&state) {}
+  RecvCall(RecvCall&& other) noexcept : state_(other.state_) {}
+  ~RecvCall() {
+    if (stage_ != Stage::fresh) [[unlikely]]
+      end();
+  }
+
+  bool has_value() const noexcept { return stage_ == Stage::fresh || stage_ == Stage::arrived; }
+  // How many values it was given: none when it was answered inline.
+  std::size_t taken() const noexcept { return stage_ == Stage::arrived ? 1 : 0; }
+  T take() noexcept {
+    if (stage_ == Stage::fresh) [[likely]]
+      return state_->take_inline();
+    T value(std::move(value_));
+    std::destroy_at(std::addressof(value_));
+    stage_ = Stage::waiting;
+    return value;
+  }
+
+  ChannelState<T>* state_;
+
+ private:
+  [[gnu::noinline]] void end() noexcept {
+    if (stage_ == Stage::arrived) {
+      state_->take_back(value_, number_);
+      std::destroy_at(std::addressof(value_));
+    }
+    state_->release();
+  }
+
+  std::uint64_t number_;
+  union {
+    T value_;
+  };
 };
 
 template <class T>
@@ -122,31 +163,41 @@ class ChannelState final : public ChannelCore {
     return count;
   }
 
-  // Moves the value in, if there is room for it or somebody to take it.
-  bool put(T& value) noexcept {
-    if (tail_ - head_ < room_ && receiving.empty()) [[likely]] {
-      std::construct_at(slot(tail_), std::move(value));
-      ++tail_;
-      return true;
-    }
-    return hand_over(value);
+  // Moves a value in, where that is nothing but a store.
+  bool put_inline(T& value) noexcept {
+    if (tail_ - head_ >= room_ || !receiving.empty()) [[unlikely]]
+      return false;
+    std::construct_at(slot(tail_), std::move(value));
+    ++tail_;
+    return true;
   }
+  // Moves a value in, if there is room for it or somebody to take it.
+  bool put(T& value) noexcept { return put_inline(value) || hand_over(value); }
 
-  // Moves the oldest value out, if there is one.
-  bool take(RecvCall<T>& into) noexcept {
-    if (head_ != tail_ && returned_ == nullptr) [[likely]] {
-      T& oldest = *slot(head_);
-      into.value.emplace(std::move(oldest));
-      std::destroy_at(&oldest);
-      into.number = head_++;
-      if (!sending.empty()) [[unlikely]]
-        let_sender_in();
-      return true;
-    }
-    return take_back(into) || take_from_sender(into);
+  // There is a value, and taking it is nothing but a load.
+  bool has_value_inline() const noexcept {
+    return head_ != tail_ && sending.empty() && returned_ == nullptr;
   }
-
-  void give_back(RecvCall<T>& from) noexcept;
+  T take_inline() noexcept {
+    T& oldest = *slot(head_);
+    ++head_;
+    T value(std::move(oldest));
+    std::destroy_at(&oldest);
+    return value;
+  }
+  // Gives the oldest value away, if there is one, with its number.
+  template <class To>
+  bool give_oldest(To& to) noexcept;
+  std::optional<T> take_if_any() noexcept {
+    struct {
+      void give(T& value, std::uint64_t) noexcept { taken.emplace(std::move(value)); }
+      std::optional<T> taken;
+    } to;
+    give_oldest(to);
+    return std::move(to.taken);
+  }
+  // A value that had been given to a call comes back.
+  void take_back(T& value, std::uint64_t number) noexcept;
 
  private:
   struct Returned {
@@ -159,16 +210,14 @@ class ChannelState final : public ChannelCore {
 
   ~ChannelState() { std::allocator<T>().deallocate(slots_, mask_ + 1); }
   T* slot(std::uint64_t number) const noexcept { return slots_ + (number & mask_); }
-  void give(Waiter& receiver, T& value, std::uint64_t number) noexcept {
-    auto& call = static_cast<RecvCall<T>&>(receiver);
-    call.value.emplace(std::move(value));
-    call.number = number;
+  static T& offered_by(Waiter& sender) noexcept {
+    return *static_cast<SendCall<T>&>(sender).offered;
+  }
+  void hand(Waiter& receiver, T& value, std::uint64_t number) noexcept {
+    static_cast<RecvCall<T>&>(receiver).give(value, number);
     arrived(receiver);
   }
-  [[gnu::noinline]] bool hand_over(T& value) noexcept;
-  [[gnu::noinline]] void let_sender_in() noexcept;
-  [[gnu::noinline]] bool take_back(RecvCall<T>& into) noexcept;
-  [[gnu::noinline]] bool take_from_sender(RecvCall<T>& into) noexcept;
+  bool hand_over(T& value) noexcept;
   void drop_values() noexcept override;
 
   T* slots_;
@@ -180,45 +229,45 @@ bool ChannelState<T>::hand_over(T& value) noexcept {
   Waiter* const receiver = receiving.pop();
   if (receiver == nullptr) return false;
   ++head_;
-  give(*receiver, value, tail_++);
+  hand(*receiver, value, tail_++);
   return true;
 }
 
 template <class T>
-void ChannelState<T>::let_sender_in() noexcept {
-  Waiter* const sender = sending.pop();
-  std::construct_at(slot(tail_), std::move(*static_cast<SendCall<T>*>(sender)->offered));
-  ++tail_;
-  arrived(*sender);
+template <class To>
+bool ChannelState<T>::give_oldest(To& to) noexcept {
+  if (returned_ != nullptr) {
+    const std::unique_ptr<Returned> oldest(std::exchange(returned_, returned_->next));
+    to.give(oldest->value, oldest->number);
+    return true;
+  }
+  if (head_ != tail_) {
+    const std::uint64_t number = head_;
+    T oldest = take_inline();
+    to.give(oldest, number);
+    if (Waiter* sender = sending.pop()) {
+      std::construct_at(slot(tail_), std::move(offered_by(*sender)));
+      ++tail_;
+      arrived(*sender);
+    }
+    return true;
+  }
+  if (Waiter* sender = sending.pop()) {  // there is no ring
+    ++head_;
+    to.give(offered_by(*sender), tail_++);
+    arrived(*sender);
+    return true;
+  }
+  return false;
 }
 
 template <class T>
-bool ChannelState<T>::take_from_sender(RecvCall<T>& into) noexcept {
-  Waiter* const sender = sending.pop();
-  if (sender == nullptr) return false;
-  into.value.emplace(std::move(*static_cast<SendCall<T>*>(sender)->offered));
-  into.number = tail_++;
-  ++head_;
-  arrived(*sender);
-  return true;
-}
-
-template <class T>
-void ChannelState<T>::give_back(RecvCall<T>& from) noexcept {
+void ChannelState<T>::take_back(T& value, std::uint64_t number) noexcept {
   if (!has_receivers()) return;
-  if (Waiter* receiver = receiving.pop()) return give(*receiver, *from.value, from.number);
+  if (Waiter* receiver = receiving.pop()) return hand(*receiver, value, number);
   Returned** place = &returned_;
-  while (*place != nullptr && (*place)->number < from.number) place = &(*place)->next;
-  *place = new Returned(std::move(*from.value), from.number, *place);
-}
-
-template <class T>
-bool ChannelState<T>::take_back(RecvCall<T>& into) noexcept {
-  if (returned_ == nullptr) return false;
-  const std::unique_ptr<Returned> oldest(std::exchange(returned_, returned_->next));
-  into.value.emplace(std::move(oldest->value));
-  into.number = oldest->number;
-  return true;
+  while (*place != nullptr && (*place)->number < number) place = &(*place)->next;
+  *place = new Returned(std::move(value), number, *place);
 }
 
 // One by one, and each out of the channel before it is destroyed: it may own a half of this channel.
@@ -227,11 +276,7 @@ void ChannelState<T>::drop_values() noexcept {
   while (returned_ != nullptr) {
     const std::unique_ptr<Returned> oldest(std::exchange(returned_, returned_->next));
   }
-  while (head_ != tail_) {
-    T& oldest = *slot(head_++);
-    [[maybe_unused]] const T dropped(std::move(oldest));
-    std::destroy_at(&oldest);
-  }
+  while (head_ != tail_) static_cast<void>(take_inline());
 }
 
 }  // namespace tiffany::detail

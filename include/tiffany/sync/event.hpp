@@ -22,7 +22,7 @@ class Event {
   class Wait;
 
   explicit Event(bool set = false) noexcept : set_(set) {}
-  ~Event() { detail::tell_all(waiters_, detail::Failure::gone); }
+  ~Event() { detail::tell_all(waiters_, detail::Stage::gone); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 

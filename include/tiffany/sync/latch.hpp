@@ -23,7 +23,7 @@ class Latch {
 
   // Zero is open from the beginning.
   explicit Latch(std::size_t count) noexcept : left_(count) {}
-  ~Latch() { detail::tell_all(waiters_, detail::Failure::gone); }
+  ~Latch() { detail::tell_all(waiters_, detail::Stage::gone); }
   Latch(const Latch&) = delete;
   Latch& operator=(const Latch&) = delete;
 

@@ -19,11 +19,13 @@
 
 namespace tiffany::detail {
 
-// Why a wait ended without what it was for.
-enum class Failure : std::uint8_t {
-  none,
-  closed,  // the channel was closed
-  gone,    // the primitive was destroyed
+// How far a call has come. Primitives that have nothing to say need not write it.
+enum class Stage : std::uint8_t {
+  fresh,    // not begun, or answered inline
+  waiting,  // in a queue, or about to be
+  arrived,  // it has what it was for
+  ended,    // the channel is closed
+  gone,     // the primitive was destroyed
 };
 
 class SyncCall : public SystemCall, public Waiter {
@@ -35,12 +37,12 @@ class SyncCall : public SystemCall, public Waiter {
   SyncCall(SyncCall&&) noexcept {}
   ~SyncCall() = default;
 
-  Failure failure() const noexcept { return failure_; }
-  bool gone() const noexcept { return failure_ == Failure::gone; }
+  bool gone() const noexcept { return stage_ == Stage::gone; }
+
+  Stage stage_ = Stage::fresh;
 
  private:
-  friend void tell_all(WaiterList& waiters, Failure failure) noexcept;
-  Failure failure_ = Failure::none;
+  friend void tell_all(WaiterList& waiters, Stage stage) noexcept;
 };
 
 // `Base`: SyncCall, or what a primitive needs to know of the calls in its queue besides.
@@ -69,9 +71,9 @@ class ParkingCall : public Base {
 // What this waiter waited for has come. It is in the queue no more.
 void arrived(Waiter& waiter) noexcept;
 // The same for everyone in the queue, in their order.
-void tell_all(WaiterList& waiters, Failure failure = Failure::none) noexcept;
+void tell_all(WaiterList& waiters, Stage stage = Stage::arrived) noexcept;
 
-// For calls that were told Failure::gone. `what`: "a mutex".
+// For calls that were told Stage::gone. `what`: "a mutex".
 [[noreturn]] void throw_gone(const char* what);
 
 }  // namespace tiffany::detail
