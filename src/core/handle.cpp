@@ -18,13 +18,16 @@ void throw_value_taken(const TaskRecord& task) {
 
 }  // namespace detail
 
+void refuse_self_join(const Waitable& target, const TaskRecord& task) {
+  if (&target != &task) return;
+  throw Error(Errc::self_join, "The " + task.describe() +
+                                   " waits for itself, which can never end. Did a handle to the "
+                                   "running task get into what it awaits?");
+}
+
 Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter) {
   if (target.settled()) return Answer::now;
-  if (&target == &task) {
-    throw Error(Errc::self_join, "The " + task.describe() +
-                                     " waits for itself, which can never end. Did a handle to the "
-                                     "running task get into what it awaits?");
-  }
+  refuse_self_join(target, task);
   target.add_waiter(waiter, task);
   return Answer::parked;
 }

@@ -4,11 +4,6 @@
 
 namespace tiffany {
 
-const char* name_of(Posted posted) noexcept {
-  if (posted == Posted::accepted) return "accepted";
-  return posted == Posted::full ? "full" : "closed";
-}
-
 namespace detail {
 
 MailLine::MailLine(std::shared_ptr<Inbox> inbox, std::size_t capacity)

@@ -17,8 +17,7 @@ void PromiseCore::abandon() noexcept {
     error_ = std::current_exception();
   }
   // It may be dropped while nobody drives the scheduler; those who wait know theirs.
-  Scheduler* scheduler =
-      first_waiter_ != nullptr ? Scheduler::owner(*first_waiter_->task) : nullptr;
+  Scheduler* scheduler = has_waiters() ? Scheduler::owner(*waiters_.front()->task) : nullptr;
   if (scheduler != nullptr) {
     settle(*scheduler, State::failed);
   } else {

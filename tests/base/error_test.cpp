@@ -61,6 +61,10 @@ TEST(Error, NumbersAreStable) {
   EXPECT_EQ(static_cast<int>(Errc::no_answer), 142);
   EXPECT_EQ(static_cast<int>(Errc::never_ends), 143);
   EXPECT_EQ(static_cast<int>(Errc::spawn_denied), 150);
+  EXPECT_EQ(static_cast<int>(Errc::channel_closed), 160);
+  EXPECT_EQ(static_cast<int>(Errc::relock), 161);
+  EXPECT_EQ(static_cast<int>(Errc::primitive_gone), 162);
+  EXPECT_EQ(static_cast<int>(Errc::holds_nothing), 163);
 }
 
 TEST(Error, CarriesItsCodeAndItsSentenceAsAStandardException) {

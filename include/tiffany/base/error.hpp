@@ -43,6 +43,10 @@ namespace tiffany {
   X(no_answer, 142, "a mock was called and its script has no answer for the call")           \
   X(never_ends, 143, "a program under test was still running after its limit of picks")      \
   X(spawn_denied, 150, "a task could not be spawned because a limit is reached")             \
+  X(channel_closed, 160, "a value was sent into a channel that takes none any more")         \
+  X(relock, 161, "a task asked for a lock that it holds already")                            \
+  X(primitive_gone, 162, "what a task waited for was destroyed")                             \
+  X(holds_nothing, 163, "a guard or a half of a channel was used that has nothing in it")    \
   X(io_failed, 200, "the operating system refused an operation, or it failed")               \
   X(no_io, 201, "an operation was awaited that the scheduler's reactor cannot carry out")    \
   X(end_of_stream, 202, "a stream ended before all the bytes that were asked for had come")  \

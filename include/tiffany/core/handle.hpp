@@ -119,6 +119,8 @@ class Handle {
   Ref<TaskRecord> record_;
 };
 
+// A task that waits for itself can never go on: an error (Errc::self_join).
+void refuse_self_join(const Waitable& target, const TaskRecord& task);
 // Registers with a waitable, unless it has settled. Refuses a task that waits for itself.
 Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter);
 

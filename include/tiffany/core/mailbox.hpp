@@ -27,19 +27,11 @@
 #include <utility>
 
 #include "tiffany/core/inbox.hpp"
+#include "tiffany/core/posted.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/system_call.hpp"
 
 namespace tiffany {
-
-// What became of a post.
-enum class Posted : std::uint8_t {
-  accepted,
-  full,    // nothing was kept; try later, or drop it
-  closed,  // the mailbox or its scheduler is gone
-};
-
-const char* name_of(Posted posted) noexcept;
 
 template <class T>
 class Mailbox;

@@ -247,19 +247,15 @@ class Scheduler {
     TaskRecord& task = *running_;
     ++task.steps_;
     trace_ = mix(trace_, task.id_.value() ^ C::call_name.hash);
-    if (call.start(*this, task) == Answer::now) {
-      return still_has_quantum(task) || throttle(task);
+    if constexpr (AnswersInline<C>) {
+      const bool goes_on = still_has_quantum(task);
+      if (goes_on && call.answer_inline()) [[likely]]
+        return true;
+      return start_apart(call, goes_on);
+    } else {
+      if (call.start(*this, task) == Answer::now) return still_has_quantum(task) || throttle(task);
+      return park(call, task);
     }
-    if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
-      call.withdraw(task);
-      return delivers_now(task);
-    }
-    static_cast<void>(&call_kind<C>);  // has it entered
-    SystemCall& parked = call;
-    parked.since_ = now_.time_since_epoch().count();
-    task.waiting_on_ = &parked;
-    task.state_ = State::blocked;
-    return inline_order_ != nullptr && wait_inline(task);
   }
   // The running task makes a call that is a plain function and so never suspends (get, put, tell). It
   // counts like any other: when it spends the quantum, the next call that can suspend does.
@@ -365,6 +361,26 @@ class Scheduler {
              const std::source_location& site) noexcept;
   void admit_after(Dependencies::Owner waits, TaskRecord& record, Scope& scope,
                    std::uint8_t priority, const std::source_location& site) noexcept;
+  // The rest of `enter`, out of the way of what is answered inline.
+  template <Call C>
+  [[gnu::noinline]] bool start_apart(C& call, bool goes_on) {
+    TaskRecord& task = *running_;
+    if (call.start(*this, task) == Answer::now) return goes_on || throttle(task);
+    return park(call, task);
+  }
+  template <Call C>
+  bool park(C& call, TaskRecord& task) {
+    if (task.has(TaskRecord::kCancelPending)) [[unlikely]] {
+      call.withdraw(task);
+      return delivers_now(task);
+    }
+    static_cast<void>(&call_kind<C>);  // has it entered
+    SystemCall& parked = call;
+    parked.since_ = now_.time_since_epoch().count();
+    task.waiting_on_ = &parked;
+    task.state_ = State::blocked;
+    return inline_order_ != nullptr && wait_inline(task);
+  }
   void count_yield(TaskRecord& task) noexcept {
     ++task.steps_;
     trace_ = mix(trace_, task.id_.slot() - 1);

@@ -13,6 +13,10 @@
 // a wake and the resume the result has arrived: a cancel that comes then does not call `withdraw`,
 // and the task gets its result first.
 //
+// A call that is made in the innermost loops may also have `bool answer_inline() noexcept`: true when
+// `finish` can be called, which then follows at once, with nothing in between. Otherwise, and when the
+// task's quantum is spent, `start` is called as for every other.
+//
 // docs/07-system-calls.md builds one step by step; tests/core/system_call_test.cpp is that example.
 #pragma once
 
@@ -64,14 +68,15 @@ class SystemCall {
 
   // The task was cancelled while parked. True: the call has been withdrawn, and the task leaves it at
   // once. False: somebody else still works for it (a kernel, with its memory). Then the task stays
-  // parked until `wake` comes, and `finish` gives the result or throws what cancelled() gives.
+  // parked until `wake` comes, and `finish` gives the result or calls Scheduler::throw_cancelled().
   virtual bool take_back(TaskRecord& task) noexcept {
     withdraw(task);
     return true;
   }
 
-  // What one of the waiters of this call was registered with has settled. Only for calls that use
-  // Waiter.
+  // What one of the waiters of this call was registered for has come: a waitable has settled, a
+  // primitive of module sync has handed something over. The waiter is in no list any more. Only for
+  // calls that use Waiter.
   virtual void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept;
 
   // For reports: what is waited for, in words, and the waitables themselves.
@@ -140,5 +145,10 @@ concept Call =
       { call.start(scheduler, task) } -> std::same_as<Answer>;
       call.finish();
     };
+
+template <class C>
+concept AnswersInline = Call<C> && requires(C& call) {
+  { call.answer_inline() } noexcept -> std::same_as<bool>;
+};
 
 }  // namespace tiffany

@@ -11,22 +11,12 @@
 
 #include "tiffany/base/ref.hpp"
 #include "tiffany/core/state.hpp"
+#include "tiffany/core/waiter.hpp"
 
 namespace tiffany {
 
 class Scheduler;
 class TaskRecord;
-class Waitable;
-
-// One entry in the wait list of a waitable. It lives inside the system call that waits, so waiting
-// allocates nothing; a call that waits for several things has one for each.
-struct Waiter {
-  Waiter* next = nullptr;
-  Waiter* prev = nullptr;
-  TaskRecord* task = nullptr;  // parked on the call that registered this
-
-  bool linked() const noexcept { return next != nullptr; }
-};
 
 class Waitable {
  public:
@@ -46,9 +36,9 @@ class Waitable {
     if (--refs_ == 0) dispose();
   }
 
-  void add_waiter(Waiter& waiter, TaskRecord& task) noexcept;
-  void remove_waiter(Waiter& waiter) noexcept;
-  bool has_waiters() const noexcept { return first_waiter_ != nullptr; }
+  void add_waiter(Waiter& waiter, TaskRecord& task) noexcept { waiters_.push(waiter, task); }
+  void remove_waiter(Waiter& waiter) noexcept { waiters_.remove(waiter); }
+  bool has_waiters() const noexcept { return !waiters_.empty(); }
 
   // A task that ended on its own and left entries in its log. Never true of a promise.
   bool told() const noexcept { return (flags_ & kTold) != 0; }
@@ -64,7 +54,7 @@ class Waitable {
   void settle(Scheduler& scheduler, State state) noexcept;
   virtual void dispose() noexcept = 0;
 
-  Waiter* first_waiter_ = nullptr;  // circular; its prev is the last one
+  WaiterList waiters_;
   std::uint32_t refs_;
   State state_ = State::pending;
   bool observed_ : 1 = false;

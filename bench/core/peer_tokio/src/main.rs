@@ -3,23 +3,16 @@
 //!
 //! Left out: skynet_depth_first.
 
+#[path = "../../../support/tokio/runner.rs"]
+mod runner;
+#[path = "../../../support/tokio/support.rs"]
 mod support;
 mod workloads;
 
-use support::{pin_to_one_core, run_in_child, Options};
+use runner::{run_workloads, workload, Workload};
 use workloads as w;
 
 const MILLION: usize = 1_000_000;
-
-struct Workload {
-    name: &'static str,
-    unit: &'static str,
-    run: fn(bool) -> f64,
-}
-
-const fn workload(name: &'static str, unit: &'static str, run: fn(bool) -> f64) -> Workload {
-    Workload { name, unit, run }
-}
 
 const WORKLOADS: [Workload; 15] = [
     workload("yield_2", "ns", |quick| w::yield_in_order(2, quick)),
@@ -40,30 +33,5 @@ const WORKLOADS: [Workload; 15] = [
 ];
 
 fn main() {
-    let options = Options::parse();
-    if let Some(child) = &options.child {
-        for work in WORKLOADS.iter().filter(|work| work.name == child) {
-            println!("{}", (work.run)(options.quick));
-        }
-        return;
-    }
-    pin_to_one_core();
-    for work in WORKLOADS.iter().filter(|work| options.wants(work.name)) {
-        report(work, &options);
-    }
-}
-
-/// Each run happens in a process of its own, so that none finds the heap of another.
-fn report(work: &Workload, options: &Options) {
-    let mut best = f64::INFINITY;
-    for _ in 0..options.runs {
-        match run_in_child(work.name, options.quick) {
-            Some(value) => best = best.min(value),
-            None => {
-                eprintln!("bench: {} died and is left out", work.name);
-                return;
-            }
-        }
-    }
-    println!(r#"{{"name":"{}","unit":"{}","value":{:.2}}}"#, work.name, work.unit, best);
+    run_workloads(&WORKLOADS);
 }

@@ -1,6 +1,9 @@
-// Runs the programs of bench/core beside each other, prints one table and writes one JSON file.
+// Runs the programs of one suite beside each other, prints one table and writes one JSON file.
 //
-//   bench_core_report [--quick] [--only name[,name...]] --out FILE ours=PATH floor=PATH [peer=PATH]...
+//   bench_report --rows FILE [--quick] [--only name[,name...]] --out FILE ours=PATH floor=PATH [peer=PATH]...
+//
+// The rows of the suite are listed in a file, one name a line, in the order of the table. `ours` behind
+// a name says that only Tiffany has it: there is nothing on the floor to compare with.
 //
 // Noise comes in stretches (a neighbour that is busy for a few seconds), so the programs take turns
 // workload by workload, over several rounds, and the best of each counts. Where the kernel happens
@@ -12,6 +15,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,29 +29,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In the order of the table.
-const std::vector<std::string> kWorkloads = {
-    "yield_2",       "yield_1k",       "yield_100k",     "yield_1m",           "yield_1m_shuffled",
-    "spawn_join",    "fanout_1m",      "nested_call",    "ping_pong",          "timers_1m",
-    "arm_cancel_1m", "arm_cancel_hot", "skynet",         "skynet_depth_first", "rss_task_1m",
-    "gather_1k",     "dump_100k",      "dump_100k_json", "dump_200k_by_100k"};
-
 struct Program {
   std::string name;
   fs::path path;
 };
 
-// What only Tiffany has: there is nothing on the floor to compare with.
-bool is_ours_alone(const std::string& workload) {
-  return workload.starts_with("spawn_store_") || workload.starts_with("spawn_context_") ||
-         workload.starts_with("dump_");
-}
+struct Workload {
+  std::string name;
+  bool ours_alone = false;
+};
 
 bool is_peer(const Program& program) { return program.name != "ours" && program.name != "floor"; }
 
 struct Setup {
   bool quick = false;
-  std::vector<std::string> workloads = kWorkloads;
+  std::vector<Workload> workloads;
   fs::path out;
   std::vector<Program> programs;
 
@@ -146,10 +142,10 @@ Rows run_all(const Setup& setup) {
   for (int round = 1; round <= setup.rounds(); ++round) {
     const fs::path directory = setup.out.string() + ".round-" + std::to_string(round);
     const std::vector<Program> copies = fresh_copies(setup, directory);
-    for (const std::string& workload : setup.workloads) {
-      std::fprintf(stderr, "round %d of %d: %s\n", round, setup.rounds(), workload.c_str());
+    for (const Workload& workload : setup.workloads) {
+      std::fprintf(stderr, "round %d of %d: %s\n", round, setup.rounds(), workload.name.c_str());
       for (const Program& copy : copies) {
-        if (setup.runs_in(round, copy)) run_one(setup, copy, workload, rows[workload]);
+        if (setup.runs_in(round, copy)) run_one(setup, copy, workload.name, rows[workload.name]);
       }
     }
     fs::remove_all(directory);
@@ -178,12 +174,13 @@ void print_table(const Setup& setup, const Rows& rows) {
     std::printf(" | %9s %10s", program.name.c_str(), (program.name + "/ours").c_str());
   }
   std::printf("\n");
-  for (const std::string& workload : setup.workloads) {
-    const Row& row = rows.at(workload);
+  for (const Workload& workload : setup.workloads) {
+    const Row& row = rows.at(workload.name);
     const auto ours = row.of("ours");
     const auto floor = row.of("floor");
-    std::printf("%-18s %-4s %9s %9s %10s", workload.c_str(), row.unit.c_str(), number(ours).c_str(),
-                number(floor).c_str(), number(ratio(ours, floor), "%.2f").c_str());
+    std::printf("%-18s %-4s %9s %9s %10s", workload.name.c_str(), row.unit.c_str(),
+                number(ours).c_str(), number(floor).c_str(),
+                number(ratio(ours, floor), "%.2f").c_str());
     for (const Program& program : setup.programs) {
       if (!is_peer(program)) continue;
       const auto peer = row.of(program.name);
@@ -198,9 +195,9 @@ std::string json(std::optional<double> value) { return value ? number(value, "%.
 void write_json(const Setup& setup, const Rows& rows) {
   std::ofstream out(setup.out);
   const char* between = "[\n";
-  for (const std::string& workload : setup.workloads) {
-    const Row& row = rows.at(workload);
-    out << between << "  {\"name\": \"" << workload << "\", \"unit\": \"" << row.unit
+  for (const Workload& workload : setup.workloads) {
+    const Row& row = rows.at(workload.name);
+    out << between << "  {\"name\": \"" << workload.name << "\", \"unit\": \"" << row.unit
         << "\", \"ours\": " << json(row.of("ours")) << ", \"floor\": " << json(row.of("floor"))
         << ", \"peers\": {";
     const char* comma = "";
@@ -220,35 +217,59 @@ void write_json(const Setup& setup, const Rows& rows) {
 
 [[noreturn]] void usage() {
   std::fputs(
-      "usage: bench_core_report [--quick] [--only name[,name...]] --out FILE\n"
-      "                         ours=PATH floor=PATH [peer=PATH]...\n",
+      "usage: bench_report --rows FILE [--quick] [--only name[,name...]] --out FILE\n"
+      "                    ours=PATH floor=PATH [peer=PATH]...\n",
       stderr);
   std::exit(2);
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> names;
+[[noreturn]] void fail(const std::string& why) {
+  std::fprintf(stderr, "bench: %s\n", why.c_str());
+  std::exit(2);
+}
+
+std::vector<Workload> read_rows(const fs::path& path) {
+  std::ifstream file(path);
+  if (!file) fail("there are no rows in " + path.string());
+  std::vector<Workload> workloads;
+  std::string line;
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string name;
+    std::string mark;
+    words >> name >> mark;
+    if (!name.empty() && name[0] != '#') workloads.push_back({name, mark == "ours"});
+  }
+  return workloads;
+}
+
+// Those that are named in a list with commas.
+std::vector<Workload> only(const std::vector<Workload>& workloads, const std::string& list) {
+  std::vector<Workload> chosen;
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
-    names.push_back(list.substr(begin, end - begin));
-    if (std::count(kWorkloads.begin(), kWorkloads.end(), names.back()) == 0) {
-      std::fprintf(stderr, "bench: there is no workload \"%s\"\n", names.back().c_str());
-      std::exit(2);
-    }
+    const std::string name = list.substr(begin, end - begin);
+    const auto found = std::find_if(workloads.begin(), workloads.end(),
+                                    [&](const Workload& one) { return one.name == name; });
+    if (found == workloads.end()) fail("there is no workload \"" + name + "\"");
+    chosen.push_back(*found);
     begin = end + 1;
   }
-  return names;
+  return chosen;
 }
 
 Setup parse(int argc, char** argv) {
   Setup setup;
+  std::string chosen;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const std::size_t equals = word.find('=');
     if (word == "--quick") {
       setup.quick = true;
     } else if (word == "--only" && i + 1 < argc) {
-      setup.workloads = split(argv[++i]);
+      chosen = argv[++i];
+    } else if (word == "--rows" && i + 1 < argc) {
+      setup.workloads = read_rows(argv[++i]);
     } else if (word == "--out" && i + 1 < argc) {
       setup.out = argv[++i];
     } else if (word[0] != '-' && equals != std::string::npos) {
@@ -257,7 +278,8 @@ Setup parse(int argc, char** argv) {
       usage();
     }
   }
-  if (setup.out.empty() || setup.programs.empty()) usage();
+  if (setup.out.empty() || setup.programs.empty() || setup.workloads.empty()) usage();
+  if (!chosen.empty()) setup.workloads = only(setup.workloads, chosen);
   return setup;
 }
 
@@ -271,9 +293,11 @@ int main(int argc, char** argv) {
     write_json(setup, rows);
     std::printf("\nBest of %d rounds%s; written to %s\n", setup.rounds(),
                 setup.quick ? " (peers: 1)" : " (peers: 2)", setup.out.c_str());
-    const bool complete = std::all_of(rows.begin(), rows.end(), [](const auto& entry) {
-      return entry.second.of("ours") && (entry.second.of("floor") || is_ours_alone(entry.first));
-    });
+    const auto is_complete = [&rows](const Workload& workload) {
+      const Row& row = rows.at(workload.name);
+      return row.of("ours") && (row.of("floor") || workload.ours_alone);
+    };
+    const bool complete = std::all_of(setup.workloads.begin(), setup.workloads.end(), is_complete);
     if (!complete) std::fputs("bench: a workload of ours or of the floor is missing\n", stderr);
     return complete ? 0 : 1;
   } catch (const std::exception& error) {

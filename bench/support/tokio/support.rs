@@ -1,4 +1,5 @@
-//! Options, clocks, memory, pinning.
+//! Options, clocks, memory, pinning: what the tokio programs of all suites share.
+#![allow(dead_code)] // no suite needs all of it
 
 use std::process::{exit, Command, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

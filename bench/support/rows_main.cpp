@@ -1,0 +1,4 @@
+// The main() of every program that is made of rows.
+#include "row.hpp"
+
+int main(int argc, char** argv) { bench::Row::run_all(bench::Suite(argc, argv)); }
