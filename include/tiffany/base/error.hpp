@@ -42,7 +42,9 @@ namespace tiffany {
   X(check_failed, 141, "a check() of a test did not hold")                                   \
   X(no_answer, 142, "a mock was called and its script has no answer for the call")           \
   X(never_ends, 143, "a program under test was still running after its limit of picks")      \
-  X(spawn_denied, 150, "a task could not be spawned because a limit is reached")
+  X(spawn_denied, 150, "a task could not be spawned because a limit is reached")             \
+  X(no_fiber, 151, "await() was called by code that does not run in a fiber")                \
+  X(no_stack, 152, "the system gives no memory for the stack of a fiber")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,
