@@ -21,6 +21,8 @@
 #include "tiffany/core/task_cancelled.hpp"
 #include "tiffany/engine/after.hpp"
 #include "tiffany/engine/effect.hpp"
+#include "tiffany/engine/fiber.hpp"
+#include "tiffany/engine/fiber_blocks.hpp"
 #include "tiffany/engine/graph.hpp"
 #include "tiffany/engine/poll.hpp"
 #include "tiffany/engine/run.hpp"

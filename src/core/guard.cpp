@@ -19,6 +19,9 @@ std::string sentence(SpawnDenied::Limit limit, std::size_t used, std::size_t all
     case SpawnDenied::Limit::tasks_of_scope:
       return "A task was not spawned: its scope has " + counts +
              " tasks that it may have. Wait for some to end, or raise Scope::limit_tasks.";
+    case SpawnDenied::Limit::fibers:
+      return "A fiber was not spawned: the scheduler has " + counts +
+             " fibers that it may have. Wait for some to end, or raise Options::limit_fibers.";
     case SpawnDenied::Limit::memory:
       break;
   }
@@ -46,6 +49,11 @@ void Scheduler::deny_task(const Scope& scope) {
     deny(Limit::tasks_of_scope, scope.live_, scope.most_tasks_);
   }
   deny_memory();
+}
+
+void Scheduler::deny_fiber() {
+  ++denied_;
+  throw SpawnDenied(SpawnDenied::Limit::fibers, stacks_.promised(), most_fibers_);
 }
 
 void Scheduler::deny_memory() {

@@ -15,12 +15,12 @@ ScopeCancelled::ScopeCancelled(CancelReasonPtr reason)
       reason_(std::move(reason)) {}
 
 Scope::Scope(ScopePolicy policy)
-    : spawn(this), scheduler_(Scheduler::require("Opening a scope")), policy_(policy) {
+    : spawn(this), spawn_fiber(this), scheduler_(Scheduler::require("Opening a scope")), policy_(policy) {
   region_.emplace(CancelRegion::Kind::scope, this);
 }
 
 Scope::Scope(Scheduler& scheduler, RootTag) noexcept
-    : spawn(this), scheduler_(scheduler), policy_(ScopePolicy::root) {}
+    : spawn(this), spawn_fiber(this), scheduler_(scheduler), policy_(ScopePolicy::root) {}
 
 Scope::~Scope() {
   scheduler_.disarm(deadline_);

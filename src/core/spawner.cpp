@@ -2,21 +2,21 @@
 
 #include "tiffany/core/scheduler.hpp"
 
-namespace tiffany {
+namespace tiffany::detail {
 
-ContextSpawner::ContextSpawner(const Spawner& base) : base_(base) {
+SpawnContext::SpawnContext(Scope* scope) : scope_(scope) {
   if (const TaskRecord* running = scheduler().running()) {
     if (const Heritage* has = running->heritage()) context_ = has->context;
   }
 }
 
-Scheduler& ContextSpawner::scheduler() const {
-  return base_.scope_ != nullptr ? base_.scope_->scheduler() : Scheduler::require("spawn.with()");
+Scheduler& SpawnContext::scheduler() const {
+  return scope_ != nullptr ? scope_->scheduler() : Scheduler::require("spawn.with()");
 }
 
-Arena& ContextSpawner::arena() const { return scheduler().arena(); }
+Arena& SpawnContext::arena() const { return scheduler().arena(); }
 
-Ref<Heritage> ContextSpawner::heritage() const {
+Ref<Heritage> SpawnContext::heritage() const {
   const TaskRecord* running = scheduler().running();
   const Heritage* has = running != nullptr ? running->heritage() : nullptr;
   auto made = Ref<Heritage>::adopt(has != nullptr ? make_in<Heritage>(arena(), *has)
@@ -25,9 +25,9 @@ Ref<Heritage> ContextSpawner::heritage() const {
   return made;
 }
 
-void ContextSpawner::give(Waitable& task, Ref<Heritage> heritage) noexcept {
+void SpawnContext::give(Waitable& task, Ref<Heritage> heritage) noexcept {
   // In a cancelled scope it has ended already.
   if (!task.settled()) static_cast<TaskRecord&>(task).set_heritage(std::move(heritage));
 }
 
-}  // namespace tiffany
+}  // namespace tiffany::detail

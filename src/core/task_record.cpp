@@ -88,6 +88,18 @@ void TaskRecord::leave_heritage(State state) noexcept {
 
 void TaskRecord::ended(Scheduler&) noexcept {}
 
+State TaskRecord::store_error(std::exception_ptr error) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Cancelled&) {
+    // Its own cancellation. One that strayed here from elsewhere is an error like any other.
+    if (cancel_reason() != nullptr) return State::cancelled;
+  } catch (...) {
+  }
+  new (storage_) std::exception_ptr(std::move(error));
+  return State::failed;
+}
+
 State TaskRecord::suspended_or_running() const noexcept {
   const Scheduler* driven = Scheduler::current();
   return driven != nullptr && driven->runs_as_suspended(*this) ? State::running : State::suspended;

@@ -22,20 +22,28 @@ void* Frame::allocate_outside(std::size_t size) { return outside_arena().allocat
 static_assert(offsetof(Frame, caller) == 0 && offsetof(Frame, site) == 8);
 static_assert(sizeof(std::source_location) == sizeof(void*));
 
-// The first frame that an exception leaves notes where all of them are: their callers still are what
-// they were when it was thrown.
-void detail::PromiseBase::unhandled_exception() noexcept {
-  Scheduler& scheduler = *Scheduler::current();
-  std::exception_ptr& flying = scheduler.flying;
-  flying = std::current_exception();
-  AwaitStack* const stack = scheduler.exception_leaves(flying);
+void Frame::visit(void* innermost, FrameVisitor& visitor) {
+  for (void* frame = innermost; frame != nullptr; frame = at(frame).caller) {
+    visitor.on_frame(at(frame).site);
+  }
+}
+
+// The callers of the first frame still are what they were when the exception was thrown.
+void Frame::left_by(const std::exception_ptr& error) const noexcept {
+  AwaitStack* const stack = Scheduler::current()->exception_leaves(error);
   if (stack == nullptr) return;
   stack->on_frame(site);
   void* next = caller;
   for (std::size_t i = 1; next != nullptr && i < AwaitStack::kShown; ++i) {
-    stack->on_frame(Frame::at(next).site);
-    next = Frame::at(next).caller;
+    stack->on_frame(at(next).site);
+    next = at(next).caller;
   }
+}
+
+void detail::PromiseBase::unhandled_exception() noexcept {
+  std::exception_ptr& flying = Scheduler::current()->flying;
+  flying = std::current_exception();
+  left_by(flying);
 }
 
 void* CoroutineRecord::begin(Scheduler& scheduler) {
@@ -62,15 +70,7 @@ void CoroutineRecord::ended(Scheduler& scheduler) noexcept {
 
 State CoroutineRecord::keep_error(std::exception_ptr error) noexcept {
   CoroutineRecord::drop_code();
-  try {
-    std::rethrow_exception(error);
-  } catch (const Cancelled&) {
-    // Its own cancellation. One that strayed here from elsewhere is an error like any other.
-    if (cancel_reason() != nullptr) return State::cancelled;
-  } catch (...) {
-  }
-  new (storage_) std::exception_ptr(std::move(error));
-  return State::failed;
+  return store_error(std::move(error));
 }
 
 void CoroutineRecord::drop_code() noexcept {
@@ -82,10 +82,6 @@ void CoroutineRecord::drop_code() noexcept {
   drop_closure();
 }
 
-void CoroutineRecord::visit_frames(FrameVisitor& visitor) const {
-  for (void* frame = cursor_; frame != nullptr; frame = Frame::at(frame).caller) {
-    visitor.on_frame(Frame::at(frame).site);
-  }
-}
+void CoroutineRecord::visit_frames(FrameVisitor& visitor) const { Frame::visit(cursor_, visitor); }
 
 }  // namespace tiffany

@@ -43,6 +43,8 @@ namespace tiffany {
   X(no_answer, 142, "a mock was called and its script has no answer for the call")           \
   X(never_ends, 143, "a program under test was still running after its limit of picks")      \
   X(spawn_denied, 150, "a task could not be spawned because a limit is reached")             \
+  X(no_fiber, 151, "await() was called by code that does not run in a fiber")                \
+  X(no_stack, 152, "the system gives no memory for the stack of a fiber")                    \
   X(channel_closed, 160, "a value was sent into a channel that takes none any more")         \
   X(relock, 161, "a task asked for a lock that it holds already")                            \
   X(primitive_gone, 162, "what a task waited for was destroyed")                             \

@@ -80,6 +80,17 @@ class Options {
     most_bytes_ = bytes;
     return std::move(*this);
   }
+  // How many bytes of stack a fiber has (engine/fiber.hpp). It is address space: memory is what its
+  // code touches.
+  Options&& fiber_stack(std::size_t bytes) && {
+    fiber_stack_ = bytes;
+    return std::move(*this);
+  }
+  // At most so many fibers at a time; a spawn beyond that throws SpawnDenied.
+  Options&& limit_fibers(std::size_t most) && {
+    most_fibers_ = most;
+    return std::move(*this);
+  }
   // Reports, to the log, every task that ran for longer than this before it gave way, with the place
   // where it then was. Reading the clock costs about as much as four switches. The time decides
   // nothing. `clock`: default is the monotonic clock of the system.
@@ -124,6 +135,8 @@ class Options {
   static constexpr std::uint32_t kQuantum = 128;
   // A look at a real clock costs about as much as four tasks; spread over this many it vanishes.
   static constexpr std::uint32_t kTurn = 128;
+  // Deep enough for libraries that were written for a thread, which has 8 MiB and uses little of it.
+  static constexpr std::size_t kFiberStack = std::size_t{256} << 10;
 
   std::unique_ptr<Reactor> reactor_;
   std::unique_ptr<ReadyPolicy> policy_;
@@ -133,6 +146,8 @@ class Options {
   std::vector<std::pair<std::uint8_t, std::uint32_t>> quantum_of_;
   std::size_t most_tasks_ = SIZE_MAX;
   std::size_t most_bytes_ = SIZE_MAX;
+  std::size_t most_fibers_ = SIZE_MAX;
+  std::size_t fiber_stack_ = kFiberStack;
   std::optional<Duration> watch_limit_;
   std::function<Duration()> watch_clock_;
   std::optional<std::uint64_t> seed_;

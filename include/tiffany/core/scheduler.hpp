@@ -23,6 +23,7 @@
 #include "tiffany/base/arena.hpp"
 #include "tiffany/base/hash.hpp"
 #include "tiffany/base/random.hpp"
+#include "tiffany/base/stack_pool.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/async_trace.hpp"
 #include "tiffany/core/await_stack.hpp"
@@ -116,6 +117,7 @@ class Scheduler {
 
   // Spawns into the root scope, from outside of any task or from within.
   const Spawner spawn;
+  const FiberSpawner spawn_fiber;
 
   // ---- Driving it ----
 
@@ -280,6 +282,15 @@ class Scheduler {
       current_->throw_cancelled();
   }
 
+  // What `resumed` will do, for an engine whose code asks before it goes on.
+  static bool must_throw() noexcept { return deliver_cancel_; }
+  StackPool& stacks() noexcept { return stacks_; }
+  // Throws SpawnDenied when there are as many fibers as there may be.
+  void allow_fiber() {
+    if (stacks_.promised() >= most_fibers_) [[unlikely]]
+      deny_fiber();
+  }
+
   // Makes a record of an engine's type, in the given scope, and queues it. The caller owns one
   // reference to it.
   template <class Record, class... Args>
@@ -405,6 +416,7 @@ class Scheduler {
   }
   [[noreturn]] void deny(SpawnDenied::Limit limit, std::size_t used, std::size_t allowed);
   [[noreturn]] void deny_task(const Scope& scope);
+  [[noreturn]] void deny_fiber();
   // There is no memory for the arguments: because of the limit, or because the system has none.
   [[noreturn]] void deny_memory();
   // A cancel is due where the task would suspend. It is thrown at once; but code that swallows
@@ -492,6 +504,7 @@ class Scheduler {
     std::function<Duration()> clock;
   };
   std::size_t most_tasks_;
+  std::size_t most_fibers_;
   std::uint32_t ageing_;
   std::uint64_t next_aged_ = 0;     // the slice
   std::uint8_t aged_priority_ = 0;  // whose turn it was last
@@ -505,6 +518,7 @@ class Scheduler {
   std::size_t live_tasks_ = 0;
   std::size_t pending_externals_ = 0;
   ExternalEntry* externals_ = nullptr;
+  StackPool stacks_;
   struct Retire {
     void operator()(Arena* arena) const noexcept { arena->retire(); }
   };

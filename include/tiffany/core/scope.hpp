@@ -46,6 +46,8 @@ class Scope {
  public:
   // Spawns into this scope: `s.spawn(f, args...)`, `s.spawn.with_priority(3)(f, args...)`.
   const Spawner spawn;
+  // The same for fibers (engine/fiber.hpp): `s.spawn_fiber(f, args...)`.
+  const FiberSpawner spawn_fiber;
 
   // Cancels the block (where it is suspended next) and every task of the scope. Returns at once.
   void cancel(std::string_view why = {},

@@ -1,4 +1,5 @@
-// `spawn(f, args...)`: the one way a task comes into being.
+// `spawn(f, args...)`: the one way a task comes into being. `spawn_fiber(f, args...)` is the same for
+// plain functions (engine/fiber.hpp), and what is said here of `spawn` holds for both.
 //
 // The callable and the arguments are stored with the task, so nothing dangles: what `f` takes by
 // reference refers to the stored copy, which lives as long as the task's code. An argument that has to
@@ -25,13 +26,19 @@
 
 namespace tiffany {
 
-class ContextSpawner;
 class Heritage;
 class Scheduler;
 class Scope;
 class Waitable;
-template <class... Hs>
-class SpawnerAfter;
+
+// What runs the code of a task: see engine/spawn.hpp and engine/fiber.hpp.
+struct CoroutineEngine;
+struct FiberEngine;
+
+template <class Engine>
+class ContextSpawnerOf;
+template <class Engine, class... Hs>
+class SpawnerAfterOf;
 
 namespace detail {
 
@@ -74,39 +81,72 @@ class SpawnCall {
   constexpr const Derived& self() const noexcept { return static_cast<const Derived&>(*this); }
 };
 
+// What a spawner that gives more to the context of its tasks does, whatever the engine.
+class SpawnContext {
+ public:
+  explicit SpawnContext(Scope* scope);
+
+  template <class Node, class... Args>
+  SpawnContext around(Args&&... args) const {
+    Ref<ContextNode> node =
+        Ref<ContextNode>::adopt(make_in<Node>(arena(), std::forward<Args>(args)...));
+    node->set_outer(context_);
+    return SpawnContext(scope_, std::move(node));
+  }
+  // What the task shall have, made before the task is, so that nothing can fail after.
+  Ref<Heritage> heritage() const;
+  static void give(Waitable& task, Ref<Heritage> heritage) noexcept;
+
+ private:
+  SpawnContext(Scope* scope, Ref<ContextNode> context) noexcept
+      : scope_(scope), context_(std::move(context)) {}
+  Scheduler& scheduler() const;
+  Arena& arena() const;
+
+  Scope* scope_;
+  Ref<ContextNode> context_;
+};
+
 }  // namespace detail
 
-class Spawner : public detail::SpawnCall<Spawner> {
+template <class Engine>
+class SpawnerOf : public detail::SpawnCall<SpawnerOf<Engine>> {
  public:
+  using typename detail::SpawnCall<SpawnerOf>::Site;
+
   // No scope: the nearest one around the running task.
-  constexpr explicit Spawner(Scope* scope = nullptr, std::uint8_t priority = 10) noexcept
+  constexpr explicit SpawnerOf(Scope* scope = nullptr, std::uint8_t priority = 10) noexcept
       : scope_(scope), priority_(priority) {}
 
   // 0 is the most urgent, 10 the default, 255 the least.
-  constexpr Spawner with_priority(std::uint8_t priority) const noexcept {
-    return Spawner(scope_, priority);
+  constexpr SpawnerOf with_priority(std::uint8_t priority) const noexcept {
+    return SpawnerOf(scope_, priority);
   }
-  constexpr Spawner system() const noexcept { return with_priority(0); }
+  constexpr SpawnerOf system() const noexcept { return with_priority(0); }
 
   // The task begins when these have ended; see above.
   template <class... Ds>
-  SpawnerAfter<> after(const Ds&... dependencies) const;
+  SpawnerAfterOf<Engine> after(const Ds&... dependencies) const;
   template <class... Hs>
-  SpawnerAfter<Hs...> from(const Hs&... dependencies) const;
+  SpawnerAfterOf<Engine, Hs...> from(const Hs&... dependencies) const;
 
   // Gives the task a value in its context (core/context.hpp), besides what it inherits:
   // `spawn.with(kUser, "ann")(f, x)`. As often as there are values to give.
   template <class T, class V = T>
-  ContextSpawner with(const ContextKey<T>& key, V&& value) const;
+  ContextSpawnerOf<Engine> with(const ContextKey<T>& key, V&& value) const {
+    return ContextSpawnerOf<Engine>(*this).with(key, std::forward<V>(value));
+  }
   // The same for a handler of an effect (engine/effect.hpp): `spawn.with_handler<E>(handler)(f, x)`.
   template <class E, class H>
-  ContextSpawner with_handler(H&& handler) const;
+  ContextSpawnerOf<Engine> with_handler(H&& handler) const {
+    return ContextSpawnerOf<Engine>(*this).template with_handler<E>(std::forward<H>(handler));
+  }
 
  private:
-  friend class detail::SpawnCall<Spawner>;
-  friend class ContextSpawner;
-  template <class... Hs>
-  friend class SpawnerAfter;
+  friend class detail::SpawnCall<SpawnerOf>;
+  friend class ContextSpawnerOf<Engine>;
+  template <class E, class... Hs>
+  friend class SpawnerAfterOf;
   template <class F, class... Args>
   auto start(const Site& site, F&& f, Args&&... args) const;
 
@@ -116,56 +156,47 @@ class Spawner : public detail::SpawnCall<Spawner> {
 
 // A spawner with more for the context of its tasks: what was given, inside of the context of the task
 // that called `with`.
-class ContextSpawner : public detail::SpawnCall<ContextSpawner> {
+template <class Engine>
+class ContextSpawnerOf : public detail::SpawnCall<ContextSpawnerOf<Engine>> {
  public:
-  explicit ContextSpawner(const Spawner& base);
+  using typename detail::SpawnCall<ContextSpawnerOf>::Site;
 
-  ContextSpawner with_priority(std::uint8_t priority) const noexcept {
-    return ContextSpawner(base_.with_priority(priority), context_);
+  explicit ContextSpawnerOf(const SpawnerOf<Engine>& base) : base_(base), context_(base.scope_) {}
+
+  ContextSpawnerOf with_priority(std::uint8_t priority) const noexcept {
+    return ContextSpawnerOf(base_.with_priority(priority), context_);
   }
-  ContextSpawner system() const noexcept { return with_priority(0); }
+  ContextSpawnerOf system() const noexcept { return with_priority(0); }
   template <class T, class V = T>
-  ContextSpawner with(const ContextKey<T>& key, V&& value) const {
-    return around<ContextValue<T>>(key, std::forward<V>(value));
+  ContextSpawnerOf with(const ContextKey<T>& key, V&& value) const {
+    return ContextSpawnerOf(base_,
+                            context_.template around<ContextValue<T>>(key, std::forward<V>(value)));
   }
   template <class E, class H>
-  ContextSpawner with_handler(H&& handler) const;
+  ContextSpawnerOf with_handler(H&& handler) const;
 
  private:
-  friend class detail::SpawnCall<ContextSpawner>;
-  ContextSpawner(const Spawner& base, Ref<ContextNode> context) noexcept
+  friend class detail::SpawnCall<ContextSpawnerOf>;
+  ContextSpawnerOf(const SpawnerOf<Engine>& base, detail::SpawnContext context) noexcept
       : base_(base), context_(std::move(context)) {}
 
-  Scheduler& scheduler() const;
-  Arena& arena() const;
-  template <class Node, class... Args>
-  ContextSpawner around(Args&&... args) const {
-    Ref<ContextNode> node =
-        Ref<ContextNode>::adopt(make_in<Node>(arena(), std::forward<Args>(args)...));
-    node->set_outer(context_);
-    return ContextSpawner(base_, std::move(node));
-  }
-  // What the task shall have, made before the task is, so that nothing can fail after.
-  Ref<Heritage> heritage() const;
-  static void give(Waitable& task, Ref<Heritage> heritage) noexcept;
   template <class F, class... Args>
   auto start(const Site& site, F&& f, Args&&... args) const {
-    Ref<Heritage> given = heritage();
+    Ref<Heritage> given = context_.heritage();
     auto handle = base_.start(site, std::forward<F>(f), std::forward<Args>(args)...);
-    give(handle.waitable(), std::move(given));
+    detail::SpawnContext::give(handle.waitable(), std::move(given));
     return handle;
   }
 
-  Spawner base_;
-  Ref<ContextNode> context_;
+  SpawnerOf<Engine> base_;
+  detail::SpawnContext context_;
 };
 
-template <class T, class V>
-ContextSpawner Spawner::with(const ContextKey<T>& key, V&& value) const {
-  return ContextSpawner(*this).with(key, std::forward<V>(value));
-}
+using Spawner = SpawnerOf<CoroutineEngine>;
+using FiberSpawner = SpawnerOf<FiberEngine>;
 
 // Into the nearest scope around the running task.
 inline constexpr Spawner spawn{};
+inline constexpr FiberSpawner spawn_fiber{};
 
 }  // namespace tiffany

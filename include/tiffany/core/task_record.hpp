@@ -1,8 +1,7 @@
 // The control block of a task: what the scheduler knows of it, whatever engine runs its code.
 //
-// An engine (coroutine, poll-style, and later fiber) derives from TaskRecord and implements the
-// door below, behind which it continues the task's code until it comes back with a system call or an
-// end.
+// An engine (coroutine, fiber, poll-style) derives from TaskRecord and implements the door below,
+// behind which it continues the task's code until it comes back with a system call or an end.
 // Records are 128 bytes: two cache lines, of which a resume touches the first.
 #pragma once
 
@@ -81,8 +80,9 @@ class TaskRecord : public Waitable {
 
   // The task's turn has come, and it has no coroutine frame to resume (`cursor_` is null). An engine
   // of C++ coroutines makes the task's first frame and returns its address; the scheduler resumes it
-  // and those that it calls, and tells when the outermost one has ended. Any other engine runs the
-  // task's code until it comes back with a system call or an end, and returns null.
+  // and those that it calls, and tells when the outermost one has ended. An engine of another kind
+  // may return what looks like a coroutine frame (engine/fiber_switch.hpp), or it runs the task's code
+  // until it comes back with a system call or an end, and returns null.
   virtual void* begin(Scheduler& scheduler) = 0;
   virtual void ended(Scheduler& scheduler) noexcept;
   // Drops the task's code without running it any further: it was cancelled before it began, or the
@@ -133,6 +133,10 @@ class TaskRecord : public Waitable {
     made->~T();
     if constexpr (!fits_inline<T>) Arena::deallocate(made, sizeof(T));
   }
+
+  // The code is gone and this is what it ended with. Keeps it, unless it is how the task's own
+  // cancellation left it, and says which end that is.
+  State store_error(std::exception_ptr error) noexcept;
 
   // To be called when a result of this type has been stored: most need no destruction.
   template <class T>

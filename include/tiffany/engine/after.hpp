@@ -90,44 +90,44 @@ void depend_on(DependencyList& list, Scope* scope, const D& dependency) {
 
 // What spawn.after() and spawn.from() give. Called with a callable and its arguments it spawns the
 // task; it may be kept, and called more than once.
-template <class... Hs>
+template <class Engine, class... Hs>
 class [[nodiscard("after() spawns nothing by itself: write spawn.after(a, b)(f, args...)")]]
-SpawnerAfter : public detail::SpawnCall<SpawnerAfter<Hs...>> {
+SpawnerAfterOf : public detail::SpawnCall<SpawnerAfterOf<Engine, Hs...>> {
  public:
-  using typename detail::SpawnCall<SpawnerAfter<Hs...>>::Site;
+  using typename detail::SpawnCall<SpawnerAfterOf>::Site;
 
-  SpawnerAfter(Spawner spawner, DependencyList list, std::tuple<Hs...> handles)
+  SpawnerAfterOf(SpawnerOf<Engine> spawner, DependencyList list, std::tuple<Hs...> handles)
       : spawner_(spawner), list_(std::move(list)), handles_(std::move(handles)) {}
 
   // More that it comes after.
   template <class... Ds>
-  SpawnerAfter after(const Ds&... dependencies) const {
-    SpawnerAfter more = *this;
+  SpawnerAfterOf after(const Ds&... dependencies) const {
+    SpawnerAfterOf more = *this;
     (detail::depend_on(more.list_, spawner_.scope_, dependencies), ...);
     return more;
   }
   // What becomes of the task when one of them fails or is cancelled. After from(), with
   // IfFailed::run, it fails with the error of the value that is not there.
-  SpawnerAfter if_failed(IfFailed policy) const {
-    SpawnerAfter changed = *this;
+  SpawnerAfterOf if_failed(IfFailed policy) const {
+    SpawnerAfterOf changed = *this;
     changed.list_.if_failed = policy;
     return changed;
   }
   // How much the task counts in a chain; 1 unless told otherwise. Only longest_path_order() asks.
-  SpawnerAfter cost(std::uint32_t units) const {
-    SpawnerAfter changed = *this;
+  SpawnerAfterOf cost(std::uint32_t units) const {
+    SpawnerAfterOf changed = *this;
     changed.list_.cost = units;
     return changed;
   }
 
  private:
-  friend class detail::SpawnCall<SpawnerAfter<Hs...>>;
+  friend class detail::SpawnCall<SpawnerAfterOf>;
 
   template <class F, class... Args>
   auto start(const Site& site, F&& f, Args&&... args) const {
     using Spawned =
         detail::Spawnable<std::decay_t<F>, typename Hs::value_type..., std::decay_t<Args>...>;
-    if constexpr (Spawned::check()) {
+    if constexpr (Spawned::template check<Engine>()) {
       return spawn_closure(site, closure(std::forward<F>(f), std::forward<Args>(args)...));
     }
   }
@@ -147,33 +147,37 @@ SpawnerAfter : public detail::SpawnCall<SpawnerAfter<Hs...>> {
   }
   template <class Closure>
   auto spawn_closure(const Site& site, Closure&& closure) const {
-    using T = detail::ResultOf<Closure>;
+    using T = typename Engine::template Result<Closure>;
     const detail::Target target(spawner_.scope_);
-    auto& record = target.scheduler.template make_task_after<SpawnedCoroutine<T, Closure>>(
-        list_, target.scope, spawner_.priority_, site, std::move(closure));
+    Engine::allow(target.scheduler);
+    auto& record =
+        target.scheduler.template make_task_after<typename Engine::template Record<Closure>>(
+            list_, target.scope, spawner_.priority_, site, std::move(closure));
     return Handle<T>::adopt(record);
   }
 
-  Spawner spawner_;
+  SpawnerOf<Engine> spawner_;
   DependencyList list_;
   std::tuple<Hs...> handles_;
 };
 
+template <class Engine>
 template <class... Ds>
-SpawnerAfter<> Spawner::after(const Ds&... dependencies) const {
+SpawnerAfterOf<Engine> SpawnerOf<Engine>::after(const Ds&... dependencies) const {
   DependencyList list;
   (detail::depend_on(list, scope_, dependencies), ...);
-  return SpawnerAfter<>(*this, std::move(list), std::tuple<>());
+  return SpawnerAfterOf<Engine>(*this, std::move(list), std::tuple<>());
 }
 
+template <class Engine>
 template <class... Hs>
-SpawnerAfter<Hs...> Spawner::from(const Hs&... dependencies) const {
+SpawnerAfterOf<Engine, Hs...> SpawnerOf<Engine>::from(const Hs&... dependencies) const {
   static_assert((WaitableHandle<Hs> && ...), "values come from handles and futures");
   static_assert((!std::is_void_v<typename Hs::value_type> && ...),
                 "a task that returns nothing has no value to hand over: use after() for it");
   DependencyList list;
   (list.add(dependencies.waitable()), ...);
-  return SpawnerAfter<Hs...>(*this, std::move(list), std::tuple<Hs...>(dependencies...));
+  return SpawnerAfterOf<Engine, Hs...>(*this, std::move(list), std::tuple<Hs...>(dependencies...));
 }
 
 }  // namespace tiffany

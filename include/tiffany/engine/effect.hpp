@@ -124,13 +124,11 @@ auto with_handler(H&& handler, Body&& body) {
       std::forward<Body>(body));
 }
 
+template <class Engine>
 template <class E, class H>
-ContextSpawner ContextSpawner::with_handler(H&& handler) const {
-  return around<detail::StoredHandler<E, std::decay_t<H>>>(std::forward<H>(handler));
-}
-template <class E, class H>
-ContextSpawner Spawner::with_handler(H&& handler) const {
-  return ContextSpawner(*this).with_handler<E>(std::forward<H>(handler));
+ContextSpawnerOf<Engine> ContextSpawnerOf<Engine>::with_handler(H&& handler) const {
+  return ContextSpawnerOf(base_, context_.template around<detail::StoredHandler<E, std::decay_t<H>>>(
+                                     std::forward<H>(handler)));
 }
 
 }  // namespace tiffany

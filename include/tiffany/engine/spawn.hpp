@@ -228,6 +228,7 @@ namespace detail {
 template <class F, class... Args>
 struct Spawnable {
   static constexpr bool is_callable = !IsTask<F>::value && std::is_invocable_v<F, Args...>;
+  template <class Engine = CoroutineEngine>
   static constexpr bool check() {
     (refuse_views<Args>(), ...);
     if constexpr (IsTask<F>::value) {
@@ -241,8 +242,7 @@ struct Spawnable {
           "this callable cannot be called with these arguments (they are passed as rvalues "
           "of their stored copies; use std::ref for a reference)");
     } else {
-      static_assert(IsTask<std::invoke_result_t<F, Args...>>::value,
-                    "spawn needs a coroutine that returns a Task: Task<T> f(...)");
+      Engine::template check<std::invoke_result_t<F, Args...>>();
     }
     return is_callable;
   }
@@ -253,7 +253,7 @@ struct Spawnable {
   }
 };
 
-// The value that a task computes whose code this closure makes.
+// The value that a coroutine computes which this closure makes.
 template <class Closure>
 using ResultOf = typename std::invoke_result_t<Closure&>::value_type;
 
@@ -268,17 +268,35 @@ struct Target {
 
 }  // namespace detail
 
+// What a spawner needs to know of an engine.
+struct CoroutineEngine {
+  // Refuses a callable that returns something else than it should.
+  template <class R>
+  static constexpr void check() {
+    static_assert(detail::IsTask<R>::value,
+                  "spawn needs a coroutine that returns a Task: Task<T> f(...); for a plain "
+                  "function that waits see spawn_fiber");
+  }
+  template <class Closure>
+  using Result = detail::ResultOf<Closure>;
+  template <class Closure>
+  using Record = SpawnedCoroutine<Result<Closure>, Closure>;
+  // Throws SpawnDenied when a limit of the engine is reached.
+  static void allow(Scheduler&) noexcept {}
+};
+
+template <class Engine>
 template <class F, class... Args>
-auto Spawner::start(const Site& site, F&& f, Args&&... args) const {
+auto SpawnerOf<Engine>::start(const Site& site, F&& f, Args&&... args) const {
   using Spawned = detail::Spawnable<std::decay_t<F>, std::decay_t<Args>...>;
-  if constexpr (Spawned::check()) {
+  if constexpr (Spawned::template check<Engine>()) {
     const detail::Target target(scope_);
     using Closure = decltype(Spawned::closure(std::forward<F>(f), std::forward<Args>(args)...));
-    using T = detail::ResultOf<Closure>;
-    auto& record = target.scheduler.template make_task<SpawnedCoroutine<T, Closure>>(
+    Engine::allow(target.scheduler);
+    auto& record = target.scheduler.template make_task<typename Engine::template Record<Closure>>(
         target.scope, priority_, site,
         Spawned::closure(std::forward<F>(f), std::forward<Args>(args)...));
-    return Handle<T>::adopt(record);
+    return Handle<typename Engine::template Result<Closure>>::adopt(record);
   }
 }
 

@@ -51,6 +51,10 @@ class Frame {
   static Frame& at(void* coroutine) noexcept {
     return std::coroutine_handle<Frame>::from_address(coroutine).promise();
   }
+  // From that coroutine outwards. Null: nothing.
+  static void visit(void* innermost, FrameVisitor& visitor);
+  // An exception leaves this frame. The first that it leaves notes where all of them are.
+  void left_by(const std::exception_ptr& error) const noexcept;
 
  private:
   // While no scheduler runs on this thread, as in run(program()).
@@ -123,6 +127,51 @@ struct IsTask : std::false_type {};
 template <class T>
 struct IsTask<Task<T>> : std::true_type {};
 
+// What can be awaited, and by which awaiter: the one list for coroutines (co_await) and fibers (await).
+class Awaiters {
+ public:
+  template <class T>
+  static auto of(Task<T>&& task) noexcept {
+    return AwaitTask<T>(task.coroutine_.get());
+  }
+  static AwaitYield of(Yield) noexcept { return AwaitYield(); }
+  template <Call C>
+  static auto of(C&& call) noexcept
+    requires(!std::is_lvalue_reference_v<C>)
+  {
+    return AwaitCall<C&>(call);
+  }
+  template <WaitableHandle H>
+  static auto of(const H& handle) {
+    require_copyable<H>();
+    return AwaitCall<Join<H, false>>(handle);
+  }
+  template <WaitableHandle H>
+  static auto of(H&& handle)
+    requires(!std::is_lvalue_reference_v<H>)
+  {
+    return AwaitCall<Join<H, true>>(std::move(handle));
+  }
+  template <class X>
+    requires(!Call<std::remove_cvref_t<X>> || std::is_lvalue_reference_v<X>) &&
+            (!WaitableHandle<std::remove_cvref_t<X>>)
+  static void of(X&&) {
+    if constexpr (IsTask<std::remove_cvref_t<X>>::value) {
+      static_assert(always_false<X>,
+                    "a Task is awaited where it is made: write co_await f(x) (in a fiber: "
+                    "await(f(x))), or co_await std::move(task) for one kept in a variable");
+    } else if constexpr (Call<std::remove_cvref_t<X>>) {
+      static_assert(always_false<X>,
+                    "a system call is awaited where it is made: write co_await sleep(1s), or in a "
+                    "fiber await(sleep(1s))");
+    } else {
+      static_assert(always_false<X>,
+                    "this is not awaitable inside a Tiffany task: await a Task, a Handle, a Future "
+                    "or a system call (see tiffany/core/system_call.hpp for adding one)");
+    }
+  }
+};
+
 class PromiseBase : public Frame {
  public:
   std::suspend_always initial_suspend() const noexcept { return {}; }
@@ -138,51 +187,16 @@ class PromiseBase : public Frame {
   // in the awaited expression would be kept in the frame once more.
   using Site = decltype(__builtin_source_location());
 
-  template <class T>
-  auto await_transform(Task<T>&& task, Site at = __builtin_source_location()) noexcept {
-    stop_at(at);
-    return AwaitTask<T>(task.coroutine_.get());
-  }
+  // By value, because what a reference is bound to in an awaited expression is kept in the frame.
   AwaitYield await_transform(Yield, Site at = __builtin_source_location()) noexcept {
     stop_at(at);
     return AwaitYield();
   }
-  template <Call C>
-  auto await_transform(C&& call, Site at = __builtin_source_location()) noexcept
-    requires(!std::is_lvalue_reference_v<C>)
-  {
+  template <class A>
+  auto await_transform(A&& awaited, Site at = __builtin_source_location()) noexcept(
+      noexcept(Awaiters::of(std::forward<A>(awaited)))) {
     stop_at(at);
-    return AwaitCall<C&>(call);
-  }
-  template <WaitableHandle H>
-  auto await_transform(const H& handle, Site at = __builtin_source_location()) {
-    stop_at(at);
-    require_copyable<H>();
-    return AwaitCall<Join<H, false>>(handle);
-  }
-  template <WaitableHandle H>
-  auto await_transform(H&& handle, Site at = __builtin_source_location())
-    requires(!std::is_lvalue_reference_v<H>)
-  {
-    stop_at(at);
-    return AwaitCall<Join<H, true>>(std::move(handle));
-  }
-  template <class X>
-    requires(!Call<std::remove_cvref_t<X>> || std::is_lvalue_reference_v<X>) &&
-            (!WaitableHandle<std::remove_cvref_t<X>>)
-  void await_transform(X&&) {
-    if constexpr (IsTask<std::remove_cvref_t<X>>::value) {
-      static_assert(always_false<X>,
-                    "a Task is awaited where it is made: write co_await f(x), or "
-                    "co_await std::move(task) for one kept in a variable");
-    } else if constexpr (Call<std::remove_cvref_t<X>>) {
-      static_assert(always_false<X>,
-                    "a system call is awaited where it is made: write co_await sleep(1s)");
-    } else {
-      static_assert(always_false<X>,
-                    "this is not awaitable inside a Tiffany task: await a Task, a Handle, a Future "
-                    "or a system call (see tiffany/core/system_call.hpp for adding one)");
-    }
+    return Awaiters::of(std::forward<A>(awaited));
   }
 
  private:
@@ -284,7 +298,7 @@ Task {
   Task& operator=(Task&&) noexcept = default;
 
  private:
-  friend class detail::PromiseBase;
+  friend class detail::Awaiters;
   template <class U, class Closure>
   friend class SpawnedCoroutine;
 
