@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/fault_programs.hpp"
@@ -284,33 +285,56 @@ TEST(Guard, T12_TheWatchChangesNothingButTheLog) {
 
 // ---- Memory that runs out, at every place where it can
 
+// How a program ended under a lack of memory that `shorten` brings about; null when it completed.
+template <class Shorten>
+std::exception_ptr error_under(const FaultProgram& program, const Shorten& shorten) {
+  Scheduler scheduler(Options().virtual_time().log_to([](const LogLine&) {}));
+  std::exception_ptr error;
+  try {
+    auto handle = scheduler.spawn(program.run);
+    shorten(const_cast<Arena&>(scheduler.arena()));
+    scheduler.run();
+    handle.waitable().mark_observed();
+    error = handle.waitable().error();
+    EXPECT_TRUE(error == nullptr || is_lack_of_memory(error)) << what_of(error);
+    shorten(const_cast<Arena&>(scheduler.arena()));
+  } catch (...) {
+    ADD_FAILURE() << what_of(std::current_exception());
+  }
+  scheduler.step_until_idle();  // lets external promises hear that they were dropped
+  if (!program.may_leave_a_promise) expect_nothing_left(scheduler);
+  return error;
+}
+
 // What the arena has to make, rather than give out again, fails once, at the n-th. The same for
 // operator new is in tests/alloc.
 TEST(Guard, T13_WhereverMemoryRunsOutSomebodyHearsOfItAndNothingIsLost) {
   for (const FaultProgram& program : kFaultPrograms) {
     std::size_t failures = 0;
-    bool felt = true;
-    for (std::size_t n = 1; felt; ++n) {
+    std::size_t left = 0;
+    for (std::size_t n = 1; left == 0 && !HasFailure(); ++n) {
       SCOPED_TRACE(std::string(program.name) + ", without block " + std::to_string(n));
       ASSERT_LT(n, 5000u);
-      Scheduler scheduler(Options().virtual_time().log_to([](const LogLine&) {}));
-      {
-        auto handle = scheduler.spawn(program.run);
-        auto& arena = const_cast<Arena&>(scheduler.arena());
-        arena.fail_at(n);
-        scheduler.run();
-        felt = arena.fail_at(0) == 0;
-        ASSERT_TRUE(handle.done());
-        handle.waitable().mark_observed();
-        const std::exception_ptr error = handle.waitable().error();
-        if (error != nullptr) {
-          ++failures;
-          EXPECT_TRUE(is_lack_of_memory(error)) << what_of(error);
-        }
-      }
-      scheduler.step_until_idle();  // lets external promises hear that they were dropped
-      if (!program.may_leave_a_promise) expect_nothing_left(scheduler);
-      if (HasFailure()) return;
+      bool before = true;
+      const auto fail_at_nth = [&](Arena& arena) {
+        left = arena.fail_at(std::exchange(before, false) ? n : 0);
+      };
+      if (error_under(program, fail_at_nth) != nullptr) ++failures;
+    }
+    EXPECT_GT(failures, 0u) << program.name;
+  }
+}
+
+TEST(Guard, T13_TheSameUnderALimitThatStays) {
+  for (const FaultProgram& program : kFaultPrograms) {
+    bool failed = true;
+    std::size_t failures = 0;
+    for (std::size_t limit = 0; failed && !HasFailure(); limit += 64) {
+      SCOPED_TRACE(std::string(program.name) + ", with bytes: " + std::to_string(limit));
+      ASSERT_LT(limit, 1'000'000u);
+      const auto set_limit = [&](Arena& arena) { arena.set_limit(limit); };
+      failed = error_under(program, set_limit) != nullptr;
+      failures += failed;
     }
     EXPECT_GT(failures, 0u) << program.name;
   }
