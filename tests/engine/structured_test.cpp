@@ -260,7 +260,9 @@ TEST(RaceOfTasks, I5_TheFirstToSettleDecidesAndTheOthersHaveEndedBeforeItReturns
 TEST(RaceOfTasks, I5_JoinsALoserThatTakesItsTime) {
   Trace trace;
   const auto program = [&]() -> Task<void> {
-    const auto stubborn = [&]() -> Task<int> { co_return co_await shield(traced(trace, 9, "late")); };
+    const auto stubborn = [&]() -> Task<int> {
+      co_return co_await shield(traced(trace, 9, "late"));
+    };
     const auto won = co_await race(stubborn(), after_ms(1, 5));
     EXPECT_EQ(won.index, 1u);
     EXPECT_EQ(now(), Time(9ms));
@@ -279,6 +281,19 @@ TEST(RaceOfTasks, W4_AnErrorThatComesFirstWinsAndTheOthersAreCancelled) {
   };
   run_program(program);
   EXPECT_EQ(trace, Trace({"slow gone"}));
+}
+
+TEST(RaceOfTasks, T13_WhoWasStartedHasEndedWhenThereIsNoRoomForTheOthers) {
+  Trace trace;
+  const auto program = [&]() -> Task<void> {
+    const auto error =
+        co_await error_of(race(traced(trace, 1, "first"), traced(trace, 2, "second")));
+    EXPECT_EQ(code_of(error), Errc::spawn_denied);
+    EXPECT_EQ(Scheduler::current()->live_tasks(), 1u);
+    co_await sleep(5ms);
+  };
+  run_program(program, Options().virtual_time().limit_tasks(2));
+  EXPECT_EQ(trace, Trace());
 }
 
 TEST(RaceOfTasks, I5_OverDifferentTypes) {
@@ -348,8 +363,8 @@ TEST(RaceOfTasks, T9_TasksThatContendersSpawnedAreEndedToo) {
 TEST(Any, W1_TheFirstSuccessWinsAndTheOthersAreCancelledAndJoined) {
   Trace trace;
   const auto program = [&]() -> Task<void> {
-    const auto won = co_await any(fails_after_ms(1, "no"), traced(trace, 50, "slow"),
-                                  traced(trace, 3, "good"));
+    const auto won =
+        co_await any(fails_after_ms(1, "no"), traced(trace, 50, "slow"), traced(trace, 3, "good"));
     trace.push_back("returned");
     EXPECT_EQ(won.index, 2u);
     EXPECT_EQ(won.value, 3);

@@ -233,9 +233,10 @@ enum class Decide : std::uint8_t { first_settled, first_success };
 template <class T>
 Task<Won<T>> contest(std::vector<Task<T>> operations, Decide by) {
   Scope scope(ScopePolicy::isolate);
-  std::vector<Handle<T>> handles = start_all(scope, operations);
+  std::vector<Handle<T>> handles;
   std::optional<std::size_t> winner;
   try {
+    handles = start_all(scope, operations);
     if (by == Decide::first_settled) {
       winner = co_await FirstSettled<Handle<T>>(handles);
     } else {
