@@ -51,8 +51,8 @@ class Choices {
     }
     if (chance(35)) setup.turn = few();
     if (chance(25)) setup.ageing = 1 + static_cast<std::uint32_t>(below(6));
-    if (chance(15)) setup.limit = 2 + below(10);
-    setup.system_failure_ends_run = chance(8);
+    if (chance(20)) setup.limit = 2 + below(8);
+    setup.system_failure_ends_run = chance(20);
     return setup;
   }
 

@@ -17,17 +17,17 @@ struct Weight {
   unsigned weight;
 };
 inline constexpr Weight kWeights[] = {
-    {Op::spawn, 26},        {Op::spawn_after, 10}, {Op::spawn_from, 3},    {Op::await, 8},
-    {Op::take, 2},          {Op::outcome, 5},      {Op::gather, 7},        {Op::all_settled, 5},
+    {Op::spawn, 26},        {Op::spawn_after, 14}, {Op::spawn_from, 3},    {Op::await, 8},
+    {Op::take, 2},          {Op::outcome, 5},      {Op::gather, 8},        {Op::all_settled, 5},
     {Op::race, 5},          {Op::race_started, 5}, {Op::any_started, 5},   {Op::within, 7},
     {Op::within_target, 4}, {Op::shield, 6},       {Op::shield_target, 2}, {Op::scope, 13},
-    {Op::scope_timeout, 4}, {Op::scope_cancel, 2}, {Op::scope_limit, 2},   {Op::supervise, 5},
+    {Op::scope_timeout, 4}, {Op::scope_cancel, 2}, {Op::scope_limit, 4},   {Op::supervise, 5},
     {Op::attempt, 12},      {Op::call, 2},         {Op::cancel, 9},        {Op::cancel_join, 3},
     {Op::cancel_self, 1},   {Op::drop, 1},         {Op::make_promise, 7},  {Op::complete, 6},
     {Op::fail, 3},          {Op::drop_promise, 1}, {Op::with, 4},          {Op::ask, 2},
-    {Op::lookup, 4},        {Op::put, 5},          {Op::get, 5},           {Op::tell, 7},
+    {Op::lookup, 4},        {Op::put, 5},          {Op::get, 5},           {Op::tell, 9},
     {Op::told, 5},          {Op::sleep, 20},       {Op::yield, 12},        {Op::checkpoint, 4},
-    {Op::raise, 4},         {Op::give, 2},
+    {Op::raise, 9},         {Op::give, 2},
 };
 
 class Generator : private Choices {
@@ -65,14 +65,17 @@ class Generator : private Choices {
     return Op::yield;
   }
 
-  Block block(std::size_t depth, std::size_t length) {
+  // `spawns`: so many of its statements, the first ones, are spawns.
+  Block block(std::size_t depth, std::size_t length, std::size_t spawns = 0) {
     Block made;
     made.id = next_block_++;
     for (std::size_t i = 0; i < length && left_ > 0; ++i) {
       --left_;
-      made.statements.push_back(statement(depth));
+      made.statements.push_back(statement(depth, i < spawns ? Op::spawn : pick()));
       // Without this most tasks would end with the first thing that goes wrong.
-      if (may_throw(made.statements.back().op) && chance(60)) guard(made.statements.back());
+      const Op op = made.statements.back().op;
+      const bool on_purpose = op == Op::raise && depth > 0;
+      if (may_throw(op) && chance(on_purpose ? 20 : 60)) guard(made.statements.back());
     }
     return made;
   }
@@ -109,9 +112,9 @@ class Generator : private Choices {
     s = std::move(attempt);
   }
 
-  Statement statement(std::size_t depth) {
+  Statement statement(std::size_t depth, Op op) {
     Statement s = make(Op::yield);
-    s.op = pick();
+    s.op = op;
     // Nothing to wait for yet: make something. No room for more: something that always works.
     if (needs_promise(s.op) && program_.promises == 0) return make(Op::make_promise);
     if (needs_scope(s.op) && !in_scope_ && !chance(10)) s.op = Op::scope;
@@ -178,8 +181,9 @@ class Generator : private Choices {
         static constexpr Policy kPolicies[] = {Policy::fail_fast, Policy::fail_fast,
                                                Policy::collect_all, Policy::first_success};
         s.policy = one_of(kPolicies);
+        const std::size_t spawns = s.policy == Policy::fail_fast ? below(2) : below(4);
         const bool outer = std::exchange(in_scope_, true);
-        s.blocks.push_back(inner(depth));
+        s.blocks.push_back(block(depth + 1, spawns + 1 + below(4), spawns));
         in_scope_ = outer;
         break;
       }
