@@ -128,11 +128,27 @@ void Scheduler::run_batch(ReadyQueue::Ring& ring) {
   }
 }
 
+inline void Scheduler::count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) noexcept {
+  slice_base_ = slices() - ring.head;
+  ring_ = &ring;
+  last_head_ = static_cast<std::size_t>(until - slice_base_);
+}
+
 void Scheduler::run_rings() {
   while (slices() < turn_end_) {
-    if (ageing_ != 0 && slices() >= next_aged_ && age()) continue;
-    ReadyQueue::Ring* const ring = ready_.best();
+    const bool aged = ageing_ != 0 && slices() % ageing_ == 0;
+    if ((aged || watch_.on) && dead_in_queue_ > 0) drop_dead_heads();
+    ReadyQueue::Ring* ring = ready_.best();
     if (ring == nullptr) return;
+    std::uint64_t until = turn_end_;
+    if (ageing_ != 0) until = std::min(until, slices() - slices() % ageing_ + ageing_);
+    if (aged) {
+      // This slice is for the next of the less urgent priorities, if one of them has ready tasks.
+      if (ReadyQueue::Ring* const other = ready_.next_below_best(aged_priority_)) {
+        ring = other;
+        until = slices() + 1;
+      }
+    }
     if (watch_.on) [[unlikely]] {
       // One slice at a time; whose it is, the place at the head says.
       const auto slice = [](Scheduler& self, TaskRecord& task) {
@@ -140,18 +156,23 @@ void Scheduler::run_rings() {
       };
       watch_slice(ready_.first(*ring, tasks_), slice);
     } else {
-      run_ring(*ring, ageing_ != 0 ? std::min(turn_end_, next_aged_) : turn_end_);
+      run_ring(*ring, until);
     }
   }
 }
 
-// One slice for the next of the less urgent priorities that have ready tasks. False when none has.
-bool Scheduler::age() {
-  next_aged_ = slices() + ageing_;
-  ReadyQueue::Ring* const ring = ready_.next_below_best(aged_priority_);
-  if (ring == nullptr) return false;
-  run_ring(*ring, slices() + 1);
-  return true;
+// Of a task that was cancelled before it began only a place is left. Where it matters who is first in
+// a ring, and which rings have tasks, it must not be taken for one.
+void Scheduler::drop_dead_heads() {
+  ready_.for_each_ring([this](ReadyQueue::Ring& ring) {
+    while (!ring.empty()) {
+      TaskRecord& task = ready_.first(ring, tasks_);
+      if (!task.settled()) return;
+      count_slices_by(ring, turn_end_);
+      ++ring.head;
+      begin_slice(task);
+    }
+  });
 }
 
 void Scheduler::run_ring(ReadyQueue::Ring& ring, std::uint64_t until) {
@@ -161,12 +182,6 @@ void Scheduler::run_ring(ReadyQueue::Ring& ring, std::uint64_t until) {
   } else {
     run_batch<true>(ring);
   }
-}
-
-inline void Scheduler::count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) noexcept {
-  slice_base_ = slices() - ring.head;
-  ring_ = &ring;
-  last_head_ = static_cast<std::size_t>(until - slice_base_);
 }
 
 void Scheduler::run_policy() {

@@ -148,6 +148,7 @@ class SupervisorLoop {
   Task<bool> stop(Child& child, std::string why);
   Duration wait_before(Child& child) const;
   void wait_until(Child& child, Time due);
+  Time earliest_due() const;
 
   Scheduler& scheduler_;
   Supervision how_;
@@ -230,15 +231,18 @@ void SupervisorLoop::start(Scope& scope, Child& child) {
 
 void SupervisorLoop::start_due(Scope& scope) {
   if (scheduler_.now() < next_due_) return;
-  next_due_ = kEndOfTime;
   for (const auto& child : children_) {
-    if (child->phase != Phase::waiting) continue;
-    if (child->due <= scheduler_.now()) {
-      start(scope, *child);
-    } else {
-      next_due_ = std::min(next_due_, child->due);
-    }
+    if (child->phase == Phase::waiting && child->due <= scheduler_.now()) start(scope, *child);
   }
+  next_due_ = earliest_due();
+}
+
+Time SupervisorLoop::earliest_due() const {
+  Time earliest = kEndOfTime;
+  for (const auto& child : children_) {
+    if (child->phase == Phase::waiting) earliest = std::min(earliest, child->due);
+  }
+  return earliest;
 }
 
 void SupervisorLoop::write_down(Child& child, std::exception_ptr error) {
@@ -336,6 +340,7 @@ Task<void> SupervisorLoop::restart(Child& child) {
   }
   due = std::max(due, scheduler_.now());  // stopping the others took its time
   for (Child* member : group) wait_until(*member, due);
+  if (group.size() > 1) next_due_ = earliest_due();  // some of them had another time before
   scheduler_.log(what + ". Restart " + std::to_string(restarts_.size()) + " of " +
                  std::to_string(how_.restarts_) + " within " + duration_text(how_.period_) +
                  ": \"" + child.name.text + "\"" + others + " in " +

@@ -209,6 +209,21 @@ TEST(Guard, T12_APriorityMayHaveAQuantumOfItsOwn) {
   EXPECT_EQ(scheduler.throttled(20), 40u);
 }
 
+TEST(Guard, T12_OptionsThatAreAddedToOneByOneKeepTheQuantumOfAPriority) {
+  Options options = Options().virtual_time();
+  options = std::move(options).quantum_of(kDefaultPriority, 10);
+  options = std::move(options).turn(1000);
+  Scheduler scheduler(std::move(options));
+  const auto program = []() -> Task<void> {
+    Promise<int> promise;
+    promise.complete(1);
+    co_await ask_times(promise.future(), 100);
+  };
+  scheduler.spawn(program);
+  scheduler.run();
+  EXPECT_EQ(scheduler.throttled(), 10u);
+}
+
 TEST(Guard, T12_LeastUrgentTasksFinishUnderConstantLoadWhenAgeingIsOn) {
   for (const bool ageing : {false, true}) {
     Scheduler scheduler(Options().virtual_time().ageing(ageing ? 16 : 0));
@@ -238,6 +253,69 @@ TEST(Guard, T12_AgeingTakesOneSliceInSoMany) {
   scheduler.spawn.with_priority(9)(letters, std::ref(order), '.', 3);
   scheduler.run();
   EXPECT_EQ(order, ".ababababa.babababab.ab");
+}
+
+// A letter for each slice.
+Task<void> letters(std::string& out, char letter, int times) {
+  for (int i = 0; i < times; ++i) {
+    out += letter;
+    co_await yield();
+  }
+}
+
+TEST(Guard, T12_ATaskThatWasAloneForLongKeepsNoTimersWaitingAfterwards) {
+  for (const bool ageing : {true, false}) {
+    Options options = Options().virtual_time().turn(16);
+    options = ageing ? std::move(options).ageing(4) : std::move(options).watch(1h);
+    Scheduler scheduler(std::move(options));
+    bool woken = false;
+    const auto sleeper = [&]() -> Task<void> {
+      co_await sleep(Duration::zero());
+      woken = true;
+    };
+    const auto loop = [&]() -> Task<void> {
+      for (int i = 0; i < 1000 && !woken; ++i) co_await yield();
+    };
+    const auto alone = [&]() -> Task<void> {
+      for (int i = 0; i < 7; ++i) co_await yield();
+      spawn(sleeper);
+      spawn(loop);
+      spawn(loop);
+    };
+    scheduler.spawn(alone);
+    scheduler.run();
+    EXPECT_LT(scheduler.slices(), 100u) << (ageing ? "ageing" : "watch");
+  }
+}
+
+TEST(Guard, T12_SlicesOfATaskThatIsAloneCountForAgeingToo) {
+  // The slices 0, 4, 8, ... are for the less urgent, whoever is there to have them.
+  Scheduler scheduler(Options().virtual_time().ageing(4));
+  std::string order;
+  const auto program = [&]() -> Task<void> {
+    co_await letters(order, '-', 6);
+    spawn.with_priority(20)(letters, std::ref(order), '.', 2);
+    spawn(letters, std::ref(order), 'a', 3);
+    spawn(letters, std::ref(order), 'b', 3);
+  };
+  scheduler.spawn(program);
+  scheduler.run();
+  EXPECT_EQ(order, "------a.bab.ab");
+}
+
+TEST(Guard, T12_ThePlaceOfATaskThatWasCancelledBeforeItBeganHasNoPartInAgeing) {
+  Scheduler scheduler(Options().virtual_time().ageing(4));
+  std::string order;
+  const auto program = [&]() -> Task<void> {
+    spawn.with_priority(20)(nothing).cancel();
+    spawn.with_priority(30)(letters, std::ref(order), '.', 1);
+    spawn(letters, std::ref(order), 'a', 3);
+    spawn(letters, std::ref(order), 'b', 3);
+    co_return;
+  };
+  scheduler.spawn(program);
+  scheduler.run();
+  EXPECT_EQ(order, "aba.bab");
 }
 
 TEST(Guard, T12_ATaskThatDoesNotGiveWayIsReportedWithWhereItThenWas) {

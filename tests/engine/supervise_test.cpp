@@ -543,6 +543,26 @@ TEST(Supervise, T11_AnEarlierChildThatFailsDuringABackOffTakesTheWaitingOnesAlon
                    "25 -a", "40 +a", "40 +b", "40 +c", "60 -c", "60 -b", "60 -a"}));
 }
 
+TEST(Supervise, T11_NobodyWakesForATimeThatWasPutOff) {
+  Stage stage;
+  Scheduler scheduler(stage.options());
+  const auto tree = [&]() -> Task<void> {
+    co_await supervise(Supervision(Strategy::rest_for_one).intensity(3, 1min).backoff(10ms, 10ms),
+                       [&](Supervisor& s) {
+                         s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{5});
+                         s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{1});
+                       });
+  };
+  scheduler.spawn(tree);
+  scheduler.run_until(Time(10ms));
+  const std::uint64_t slices = scheduler.slices();
+  // The restart of b at 11 ms was put off to that of a at 15 ms.
+  scheduler.run_until(Time(14ms));
+  EXPECT_EQ(scheduler.slices(), slices);
+  scheduler.run_until(Time(15ms));
+  EXPECT_EQ(stage.trace, Trace({"0 +a", "0 +b", "1 -b", "5 -a", "15 +a", "15 +b"}));
+}
+
 TEST(Supervise, T11_NonsenseTimesAreRefused) {
   const auto program = []() -> Task<void> {
     const auto refused = [](Supervision how) {

@@ -1,22 +1,26 @@
-// The reference model, second half: what each statement does, one frame per construct.
+// The reference model, fourth part: what each construct does, one frame for each. Here are the waits
+// and what goes around a piece of code; scopes and supervisors have files of their own.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "model/life.hpp"
 #include "model/machine.hpp"
 #include "model/program.hpp"
 
 namespace model::reference {
 
 struct Promise : Waitable {
-  bool made = false;
-  bool held = false;  // it can still be completed
+  bool held = true;  // it can still be completed
 };
 
 // One run of a program in the model.
@@ -25,14 +29,13 @@ struct Run {
       : machine(setup), handles(program.tasks), promises(program.promises) {}
 
   Machine machine;
-  std::vector<Task*> handles;  // null: not spawned yet, or the handle was dropped
-  std::vector<Promise> promises;
+  std::vector<Task*> handles;      // null: not spawned yet, or the handle was dropped
+  std::vector<Promise*> promises;  // null: not made yet
+  std::deque<Promise> all_promises;
 };
 
 inline Signal result_of(Waitable& waitable) {
-  if (waitable.end == End::completed) {
-    return value_signal(waitable.value, "value " + std::to_string(waitable.value));
-  }
+  if (waitable.end == End::completed) return value_signal(waitable.value);
   waitable.observed = true;
   return thrown_signal(false, waitable.error);
 }
@@ -115,9 +118,19 @@ inline std::unique_ptr<Frame> join_outcome(Run& run, Waitable& target) {
                   [&target](const Wait&) { return outcome_of(target); });
 }
 
+// What the tasks among the targets have told, for the log of the one that waited for them.
+inline void append_told(Lines& log, const std::vector<Waitable*>& targets) {
+  for (const Waitable* target : targets) {
+    if (target->as_task == nullptr) continue;
+    const Lines& told = target->as_task->told;
+    log.insert(log.end(), told.begin(), told.end());
+  }
+}
+
 inline std::unique_ptr<Frame> gather(Run& run, std::vector<Waitable*> targets) {
-  return wait_for(run, std::move(targets), Decide::first_failure, [](const Wait& wait) {
+  return wait_for(run, std::move(targets), Decide::first_failure, [&run](const Wait& wait) {
     if (wait.decided) return result_of(*wait.targets[*wait.decided]);
+    append_told(run.machine.running->heritage.log, wait.targets);
     std::string text = "values";
     for (const Waitable* target : wait.targets) text += " " + std::to_string(target->value);
     return value_signal(0, text);
@@ -125,7 +138,8 @@ inline std::unique_ptr<Frame> gather(Run& run, std::vector<Waitable*> targets) {
 }
 
 inline std::unique_ptr<Frame> settle_all(Run& run, std::vector<Waitable*> targets) {
-  return wait_for(run, std::move(targets), Decide::all, [](const Wait& wait) {
+  return wait_for(run, std::move(targets), Decide::all, [&run](const Wait& wait) {
+    append_told(run.machine.running->heritage.log, wait.targets);
     std::string text = "outcomes";
     for (Waitable* target : wait.targets) text += " " + outcome_of(*target).text;
     return value_signal(0, text);
@@ -185,7 +199,7 @@ class TimedFrame final : public RunFrame {
     machine().disarm(timer_);
     machine().close_region(task());
     const bool own = signal.thrown && signal.thrown->cancelled && region_->reason &&
-                     Machine::effective_reason(task(), region_.get()) == nullptr;
+                     effective_reason(task(), region_.get()) == nullptr;
     if (own) signal = value_signal(0, "timed out");
     return Next::pop;
   }
@@ -197,149 +211,56 @@ class TimedFrame final : public RunFrame {
   std::uint64_t timer_ = 0;
 };
 
-// The end of every block over a scope: waits for its tasks whatever happens, and throws what the
-// scope has to throw. Where a result has been decided, a cancel that comes meanwhile does not count.
-class CloseFrame final : public RunFrame {
- public:
-  CloseFrame(Run& run, Scope& scope, bool decided = false)
-      : RunFrame(run), scope_(scope), phase_(decided ? 1 : 0) {}
-
-  Next resume(Signal& signal) override {
-    switch (phase_++) {
-      case 0:
-        return push(simple_call(run_, WaitKind::scope, 0, &scope_));
-      case 1:
-        if (signal.thrown && outer_cancelled()) {
-          scope_.cut_short = true;
-          machine().cancel_all(scope_, machine().make_reason("scope ended"));
-        }
-        machine().open_region(task(), true);
-        return push(simple_call(run_, WaitKind::scope, 0, &scope_));
-      default:
-        machine().close_region(task());
-        machine().disarm(scope_.deadline);
-        machine().close_region(task());
-        signal = verdict();
-        return Next::pop;
-    }
-  }
-
- private:
-  bool outer_cancelled() {
-    return Machine::effective_reason(task(), scope_.region.get()) != nullptr;
-  }
-  Signal verdict() {
-    if (scope_.error) return thrown_signal(false, *scope_.error);
-    if (outer_cancelled() && scope_.cut_short) {
-      return Machine::cancelled_signal(*Machine::effective_reason(task()));
-    }
-    if (!scope_.reason || (scope_.reason->on_purpose && !scope_.cut_short)) return Signal();
-    return thrown_signal(false, "ScopeCancelled(" + scope_.reason->text + ")");
-  }
-
-  Scope& scope_;
-  int phase_;
-};
-
-inline Scope& open_scope(Run& run, Policy policy) {
-  Machine& machine = run.machine;
-  Scope& scope = machine.scopes.emplace_back();
-  scope.policy = policy;
-  scope.owner = machine.running;
-  scope.region = machine.open_region(*machine.running, false, &scope);
-  return scope;
-}
-
-// The block of a scope threw.
-inline void block_threw(Run& run, Scope& scope, const Thrown& thrown) {
-  if (thrown.cancelled) scope.cut_short = true;
-  if (!thrown.cancelled && !scope.error) scope.error = thrown.text;
-  run.machine.cancel_all(scope, run.machine.make_reason("scope ended"));
-}
-
-// A statement's block with its lexical place; the statements themselves are below.
+// A statement's block with its lexical place; the statements themselves are in statements.hpp.
 inline std::unique_ptr<Frame> run_block(Run& run, const Block& block, Scope* lexical);
 
-class ScopeFrame final : public RunFrame {
+// The outermost frame of a task.
+class TaskFrame final : public RunFrame {
  public:
-  ScopeFrame(Run& run, const Statement& statement) : RunFrame(run), statement_(statement) {}
+  // `source`: the task is called with its value.
+  TaskFrame(Run& run, const Block& block, Scope* lexical, Waitable* source = nullptr)
+      : RunFrame(run), block_(block), lexical_(lexical), source_(source) {}
 
   Next resume(Signal& signal) override {
-    switch (phase_++) {
-      case 0:
-        scope_ = &open_scope(run_, statement_.flag ? Policy::collect : Policy::fail_fast);
-        return push(run_block(run_, statement_.blocks[0], scope_));
-      case 1:
-        if (signal.thrown) block_threw(run_, *scope_, *signal.thrown);
-        result_ = signal;
-        return push(std::make_unique<CloseFrame>(run_, *scope_));
-      default:
-        if (!signal.thrown) signal = result_;
-        return Next::pop;
+    if (begun_) return Next::pop;
+    begun_ = true;
+    if (source_ != nullptr && source_->end != End::completed) {
+      signal = result_of(*source_);  // the value is not there
+      return Next::pop;
     }
+    const std::string given = source_ != nullptr ? " with " + std::to_string(source_->value) : "";
+    machine().note(task(), "starts" + given);
+    return push(run_block(run_, block_, lexical_));
   }
 
  private:
-  const Statement& statement_;
-  Scope* scope_ = nullptr;
-  Signal result_;
-  int phase_ = 0;
+  const Block& block_;
+  Scope* lexical_;
+  Waitable* source_;
+  bool begun_ = false;
 };
 
-// race and any over operations that they start themselves.
-class ContestFrame final : public RunFrame {
+// A value in the context for as long as a block runs.
+class WithFrame final : public RunFrame {
  public:
-  ContestFrame(Run& run, const Statement& statement, Scope* lexical)
+  WithFrame(Run& run, const Statement& statement, Scope* lexical)
       : RunFrame(run), statement_(statement), lexical_(lexical) {}
 
-  Next resume(Signal& signal) override {
-    switch (phase_++) {
-      case 0:
-        return start();
-      case 1:
-        if (signal.thrown) {
-          block_threw(run_, *scope_, *signal.thrown);
-        } else {
-          machine().cancel_all(*scope_, machine().make_reason("race decided"));
-        }
-        return push(std::make_unique<CloseFrame>(run_, *scope_, winner_.has_value()));
-      case 2:
-        if (signal.thrown) return Next::pop;
-        if (winner_) return push(join(run_, *contenders_[*winner_]));
-        signal = thrown_signal(false, all_failed());
-        return Next::pop;
-      default:
-        if (!signal.thrown) signal.text = race_text(*winner_, signal.value, 0);
-        return Next::pop;
+  Next resume(Signal&) override {
+    std::map<std::size_t, int>& context = task().heritage.context;
+    if (outer_) {
+      context = *outer_;
+      return Next::pop;
     }
+    outer_ = context;
+    context[statement_.key] = statement_.number;
+    return push(run_block(run_, statement_.blocks[0], lexical_));
   }
 
  private:
-  Next start() {
-    scope_ = &open_scope(run_, Policy::collect);
-    for (std::size_t i = 0; i < statement_.blocks.size(); ++i) {
-      contenders_.push_back(&machine().add_task(statement_.index + i, 10, *scope_,
-                                                run_block(run_, statement_.blocks[i], lexical_)));
-    }
-    const bool first = statement_.op == Op::race_started;
-    return push(wait_for(run_, contenders_, first ? Decide::first_settled : Decide::first_success,
-                         [this](const Wait& wait) {
-                           winner_ = wait.decided;
-                           return Signal();
-                         }));
-  }
-  std::string all_failed() {
-    std::string text = "AllFailed(";
-    for (Waitable* contender : contenders_) text += result_of(*contender).thrown->text + ";";
-    return text + ")";
-  }
-
   const Statement& statement_;
   Scope* lexical_;
-  Scope* scope_ = nullptr;
-  std::vector<Waitable*> contenders_;
-  std::optional<std::size_t> winner_;
-  int phase_ = 0;
+  std::optional<std::map<std::size_t, int>> outer_;
 };
 
 class AttemptFrame final : public RunFrame {

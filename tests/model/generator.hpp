@@ -1,14 +1,13 @@
 // Makes a program and a setup from a seed, the same ones on every compiler.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "model/choices.hpp"
 #include "model/program.hpp"
-#include "tiffany/base/random.hpp"
 
 namespace model {
 
@@ -18,50 +17,47 @@ struct Weight {
   unsigned weight;
 };
 inline constexpr Weight kWeights[] = {
-    {Op::spawn, 26},        {Op::await, 8},        {Op::take, 2},          {Op::outcome, 5},
-    {Op::gather, 6},        {Op::all_settled, 5},  {Op::race, 5},          {Op::race_started, 5},
-    {Op::any_started, 5},   {Op::within, 7},       {Op::within_target, 4}, {Op::shield, 6},
-    {Op::shield_target, 2}, {Op::scope, 9},        {Op::scope_timeout, 4}, {Op::scope_cancel, 2},
+    {Op::spawn, 26},        {Op::spawn_after, 14}, {Op::spawn_from, 3},    {Op::await, 8},
+    {Op::take, 2},          {Op::outcome, 5},      {Op::gather, 8},        {Op::all_settled, 5},
+    {Op::race, 5},          {Op::race_started, 5}, {Op::any_started, 5},   {Op::within, 7},
+    {Op::within_target, 4}, {Op::shield, 6},       {Op::shield_target, 2}, {Op::scope, 13},
+    {Op::scope_timeout, 4}, {Op::scope_cancel, 2}, {Op::scope_limit, 4},   {Op::supervise, 5},
     {Op::attempt, 12},      {Op::call, 2},         {Op::cancel, 9},        {Op::cancel_join, 3},
     {Op::cancel_self, 1},   {Op::drop, 1},         {Op::make_promise, 7},  {Op::complete, 6},
-    {Op::fail, 3},          {Op::drop_promise, 1}, {Op::sleep, 20},        {Op::yield, 12},
-    {Op::checkpoint, 4},    {Op::raise, 4},        {Op::give, 2},
+    {Op::fail, 3},          {Op::drop_promise, 1}, {Op::with, 4},          {Op::ask, 2},
+    {Op::lookup, 4},        {Op::put, 5},          {Op::get, 5},           {Op::tell, 9},
+    {Op::told, 5},          {Op::sleep, 20},       {Op::yield, 12},        {Op::checkpoint, 4},
+    {Op::raise, 9},         {Op::give, 2},
 };
 
-class Generator {
+class Generator : private Choices {
  public:
-  explicit Generator(std::uint64_t seed) : random_(seed, "model program") {}
+  explicit Generator(std::uint64_t seed) : Choices(seed) { setup_ = Choices::setup(); }
+
+  const Setup& setup() const { return setup_; }
 
   Program program() {
     // Many are small, because a small one says most when it fails.
-    left_ = 8 + static_cast<int>(random_.below(chance(50) ? 30 : 120));
-    for (auto promises = random_.below(4); promises > 0; --promises) {
+    left_ = 8 + static_cast<int>(below(chance(50) ? 30 : 120));
+    for (auto promises = below(4); promises > 0; --promises) {
       program_.main.statements.push_back(make(Op::make_promise));
     }
-    Block rest = block(0, 3 + random_.below(10));
+    Block rest = block(0, 3 + below(10));
     program_.main.id = rest.id;
     for (Statement& s : rest.statements) program_.main.statements.push_back(std::move(s));
     return std::move(program_);
   }
 
-  Setup setup() {
-    Setup setup;
-    if (chance(20)) setup.order = chance(50) ? Order::fifo : Order::depth_first;
-    if (chance(35)) setup.quantum = 1 + static_cast<std::uint32_t>(random_.below(4));
-    if (chance(35)) setup.turn = 1 + static_cast<std::uint32_t>(random_.below(4));
-    return setup;
-  }
-
  private:
   static constexpr std::size_t kDeepest = 5;
   static constexpr std::size_t kTasks = 40;
-
-  bool chance(unsigned percent) { return random_.below(100) < percent; }
+  // Each level multiplies how often what is inside may run.
+  static constexpr std::size_t kDeepestSupervisor = 2;
 
   Op pick() {
     unsigned total = 0;
     for (const Weight& entry : kWeights) total += entry.weight;
-    auto at = random_.below(total);
+    auto at = below(total);
     for (const Weight& entry : kWeights) {
       if (at < entry.weight) return entry.op;
       at -= entry.weight;
@@ -69,18 +65,21 @@ class Generator {
     return Op::yield;
   }
 
-  Block block(std::size_t depth, std::size_t length) {
+  // `spawns`: so many of its statements, the first ones, are spawns.
+  Block block(std::size_t depth, std::size_t length, std::size_t spawns = 0) {
     Block made;
     made.id = next_block_++;
     for (std::size_t i = 0; i < length && left_ > 0; ++i) {
       --left_;
-      made.statements.push_back(statement(depth));
+      made.statements.push_back(statement(depth, i < spawns ? Op::spawn : pick()));
       // Without this most tasks would end with the first thing that goes wrong.
-      if (may_throw(made.statements.back().op) && chance(60)) guard(made.statements.back());
+      const Op op = made.statements.back().op;
+      const bool on_purpose = op == Op::raise && depth > 0;
+      if (may_throw(op) && chance(on_purpose ? 20 : 60)) guard(made.statements.back());
     }
     return made;
   }
-  Block inner(std::size_t depth) { return block(depth + 1, 1 + random_.below(5)); }
+  Block inner(std::size_t depth) { return block(depth + 1, 1 + below(5)); }
   Block body_of(std::size_t task, std::size_t depth) {
     around_.push_back(task);
     std::vector<std::size_t> outer = std::exchange(own_, {});
@@ -88,6 +87,12 @@ class Generator {
     own_ = std::move(outer);
     around_.pop_back();
     return made;
+  }
+  // The bodies of tasks that the statement starts itself.
+  void add_bodies(Statement& s, std::size_t count, std::size_t depth) {
+    s.index = program_.tasks;
+    program_.tasks += count;
+    for (std::size_t i = 0; i < count; ++i) s.blocks.push_back(body_of(s.index + i, depth));
   }
 
   Statement make(Op op) {
@@ -107,13 +112,14 @@ class Generator {
     s = std::move(attempt);
   }
 
-  Statement statement(std::size_t depth) {
+  Statement statement(std::size_t depth, Op op) {
     Statement s = make(Op::yield);
-    s.op = pick();
+    s.op = op;
     // Nothing to wait for yet: make something. No room for more: something that always works.
     if (needs_promise(s.op) && program_.promises == 0) return make(Op::make_promise);
     if (needs_scope(s.op) && !in_scope_ && !chance(10)) s.op = Op::scope;
     if (needs_target(s.op) && own_.empty() && chance(70)) s.op = Op::spawn;
+    if (s.op == Op::supervise && supervisors_ == kDeepestSupervisor) s.op = Op::scope;
     if (depth >= kDeepest && has_blocks(s.op)) s.op = Op::sleep;
     if (program_.tasks >= kTasks && makes_tasks(s.op)) s.op = Op::yield;
     fill(s, depth);
@@ -122,17 +128,21 @@ class Generator {
 
   static bool has_blocks(Op op) {
     return makes_tasks(op) || op == Op::within || op == Op::shield || op == Op::scope ||
-           op == Op::attempt || op == Op::call;
+           op == Op::attempt || op == Op::call || op == Op::with;
   }
   static bool makes_tasks(Op op) {
-    return op == Op::spawn || op == Op::race_started || op == Op::any_started;
+    return op == Op::spawn || op == Op::spawn_after || op == Op::spawn_from ||
+           op == Op::race_started || op == Op::any_started || op == Op::supervise;
   }
-  static bool needs_scope(Op op) { return op == Op::scope_timeout || op == Op::scope_cancel; }
-  static bool may_throw(Op op) {
-    return op == Op::await || op == Op::take || op == Op::gather || op == Op::race ||
+  static bool needs_scope(Op op) {
+    return op == Op::scope_timeout || op == Op::scope_cancel || op == Op::scope_limit;
+  }
+  bool may_throw(Op op) const {
+    const bool denied = makes_tasks(op) && setup_.limit != Setup().limit;
+    return denied || op == Op::await || op == Op::take || op == Op::gather || op == Op::race ||
            op == Op::race_started || op == Op::any_started || op == Op::within_target ||
            op == Op::shield_target || op == Op::scope || op == Op::raise || op == Op::complete ||
-           op == Op::fail;
+           op == Op::fail || op == Op::supervise || op == Op::ask;
   }
   static bool needs_promise(Op op) {
     return op == Op::complete || op == Op::fail || op == Op::drop_promise;
@@ -140,30 +150,40 @@ class Generator {
   static bool needs_target(Op op) {
     return op == Op::await || op == Op::take || op == Op::outcome || op == Op::gather ||
            op == Op::all_settled || op == Op::race || op == Op::within_target ||
-           op == Op::shield_target || op == Op::cancel || op == Op::cancel_join || op == Op::drop;
+           op == Op::shield_target || op == Op::cancel || op == Op::cancel_join || op == Op::drop ||
+           op == Op::spawn_after || op == Op::spawn_from;
   }
 
   void fill(Statement& s, std::size_t depth) {
     switch (s.op) {
       case Op::spawn:
-        s.index = program_.tasks++;
-        s.number = priority();
-        s.flag = chance(8);
-        s.blocks.push_back(body_of(s.index, depth));
+      case Op::spawn_after:
+      case Op::spawn_from:
+        s.how = way_to_spawn(s.op);
+        s.number = number();
+        s.key = key();
+        if (s.op != Op::spawn) s.targets = dependencies(s.op == Op::spawn_from ? 1 : 0);
+        add_bodies(s, 1, depth);
         own_.push_back(s.index);
         break;
       case Op::race_started:
-      case Op::any_started: {
-        const std::size_t count = 1 + random_.below(3);
-        s.index = program_.tasks;
-        program_.tasks += count;
-        for (std::size_t i = 0; i < count; ++i) s.blocks.push_back(body_of(s.index + i, depth));
+      case Op::any_started:
+        add_bodies(s, 1 + below(3), depth);
         break;
-      }
+      case Op::supervise:
+        s.supervision = way_to_supervise();
+        s.number = number();
+        ++supervisors_;
+        add_bodies(s, s.supervision.children.size(), depth);
+        --supervisors_;
+        break;
       case Op::scope: {
-        s.flag = chance(30);
+        static constexpr Policy kPolicies[] = {Policy::fail_fast, Policy::fail_fast,
+                                               Policy::collect_all, Policy::first_success};
+        s.policy = one_of(kPolicies);
+        const std::size_t spawns = s.policy == Policy::fail_fast ? below(2) : below(4);
         const bool outer = std::exchange(in_scope_, true);
-        s.blocks.push_back(inner(depth));
+        s.blocks.push_back(block(depth + 1, spawns + 1 + below(4), spawns));
         in_scope_ = outer;
         break;
       }
@@ -171,8 +191,11 @@ class Generator {
       case Op::shield:
       case Op::attempt:
       case Op::call:
+      case Op::with:
         s.delay = delay();
         s.flag = chance(30);
+        s.key = key();
+        s.number = number();
         s.blocks.push_back(inner(depth));
         break;
       case Op::gather:
@@ -199,17 +222,23 @@ class Generator {
       case Op::complete:
       case Op::fail:
       case Op::drop_promise:
-        s.index = random_.below(program_.promises);
+        s.index = below(program_.promises);
         s.number = number();
         break;
       case Op::sleep:
-        s.delay = delay();
-        break;
       case Op::scope_timeout:
         s.delay = delay();
         break;
+      case Op::scope_limit:
+        s.number = static_cast<int>(below(4));
+        break;
+      case Op::ask:
+      case Op::lookup:
+      case Op::put:
+      case Op::get:
       case Op::raise:
       case Op::give:
+        s.key = key();
         s.number = number();
         break;
       default:
@@ -217,59 +246,10 @@ class Generator {
     }
   }
 
-  int number() { return static_cast<int>(random_.below(100)); }
-
-  int priority() {
-    static constexpr int kChoices[] = {10, 10, 10, 10, 10, 10, 0, 5, 20, 255};
-    return kChoices[random_.below(std::size(kChoices))];
-  }
-
-  // Few different ones, so that deadlines meet; some across the digits of the timer wheel; rarely
-  // one that is an error.
-  long delay() {
-    static constexpr long kChoices[] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 10, 20, 250, 256, 70000};
-    if (chance(1)) return -1;
-    return kChoices[random_.below(std::size(kChoices))];
-  }
-
-  // Mostly a task that this one has spawned: waiting for oneself is an error and for an ancestor a
-  // deadlock, which are worth having, but not in every program.
-  std::size_t task() {
-    if (!own_.empty() && chance(75)) return own_[random_.below(own_.size())];
-    for (;;) {
-      const std::size_t any = random_.below(program_.tasks);
-      const bool around = std::find(around_.begin(), around_.end(), any) != around_.end();
-      if (!around || chance(8)) return any;
-    }
-  }
-  Target target() {
-    const bool promise = program_.promises > 0 && (own_.empty() ? chance(70) : chance(25));
-    return Target{promise, promise ? random_.below(program_.promises) : task()};
-  }
-  // All tasks, all promises, or a task and a promise: what the library has overloads for.
-  std::vector<Target> targets() {
-    std::vector<Target> out;
-    if (program_.promises > 0 && chance(15)) {
-      out.push_back(Target{false, task()});
-      out.push_back(Target{true, random_.below(program_.promises)});
-      return out;
-    }
-    const bool promises = program_.promises > 0 && chance(20);
-    const std::size_t count = chance(2) ? 0 : 1 + random_.below(4);
-    for (std::size_t i = 0; i < count; ++i) {
-      out.push_back(Target{promises, promises ? random_.below(program_.promises) : task()});
-    }
-    return out;
-  }
-
-  tiffany::Random random_;
-  Program program_;
-  std::vector<std::size_t> around_ = {0};  // the task that is being written, and those around it
-  std::vector<std::size_t> own_;           // the tasks that it has spawned so far
-  bool in_scope_ = false;
   int left_ = 0;
   int next_block_ = 0;
   int next_statement_ = 0;
+  std::size_t supervisors_ = 0;  // around what is being written
 };
 
 }  // namespace model

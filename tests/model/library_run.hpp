@@ -4,239 +4,21 @@
 // either named or a plain call: the forms that GCC 12 compiles correctly.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <map>
-#include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "model/program.hpp"
-#include "tiffany/tiffany.hpp"
+#include "model/library_plain.hpp"
+#include "model/library_waits.hpp"
+#include "model/library_world.hpp"
 
 namespace model {
 
-using Lines = std::vector<std::string>;
-
-// What the tasks of one run share.
-class World {
- public:
-  World(const Program& program, tiffany::Options options)
-      : program_(program),
-        handles(program.tasks),
-        futures(program.promises),
-        promises(program.promises),
-        scheduler(std::move(options).log_to(
-            [this](const tiffany::LogLine& line) { reported.push_back(label(line.task)); })) {}
-
-  void note(std::size_t task, const std::string& text) {
-    const auto now = scheduler.now().time_since_epoch().count();
-    lines.push_back(std::to_string(now) + " " + task_name(task) + " " + text);
-  }
-  void know(tiffany::TaskId id, std::size_t task) { labels_[id] = task; }
-  std::string label(tiffany::TaskId id) const {
-    if (!id) return "nobody";
-    const auto found = labels_.find(id);
-    return found == labels_.end() ? "t?" : task_name(found->second);
-  }
-  std::string text_of(const tiffany::CancelReason& reason) const {
-    std::string out = std::string(name_of(reason.cause)) + " by " + label(reason.requester);
-    if (reason.cause == tiffany::CancelCause::requested) out += ": " + reason.message;
-    return out;
-  }
-  std::string text_of(const std::exception_ptr& error) const {
-    try {
-      std::rethrow_exception(error);
-    } catch (const tiffany::Cancelled& cancelled) {
-      return "Cancelled(" + text_of(cancelled.reason()) + ")";
-    } catch (const tiffany::TaskCancelled& cancelled) {
-      return "TaskCancelled(" + label(cancelled.task()) + " " + text_of(*cancelled.reason()) + ")";
-    } catch (const tiffany::ScopeCancelled& cancelled) {
-      return "ScopeCancelled(" + text_of(cancelled.reason()) + ")";
-    } catch (const tiffany::AllFailed& failed) {
-      std::string out = "AllFailed(";
-      for (const std::exception_ptr& one : failed.errors()) out += text_of(one) + ";";
-      return out + ")";
-    } catch (const tiffany::Error& known) {
-      return "Error " + std::to_string(static_cast<int>(known.code()));
-    } catch (const std::exception& other) {
-      return other.what();
-    }
-  }
-  std::string text_of(const tiffany::Outcome<int>& outcome) const {
-    if (outcome.ok()) return "ok " + std::to_string(outcome.value());
-    return (outcome.cancelled() ? "cancelled " : "failed ") + text_of(outcome.error());
-  }
-  const Program& program() const { return program_; }
-  const std::map<tiffany::TaskId, std::size_t>& labels() const { return labels_; }
-
- private:
-  const Program& program_;
-  std::map<tiffany::TaskId, std::size_t> labels_;
-
- public:
-  Lines lines;
-  bool teardown = false;  // only the destructor of the scheduler can end the tasks that are left
-  Lines reported;         // the tasks whose failure nobody looked at
-  std::vector<tiffany::Handle<int>> handles;
-  std::vector<tiffany::Future<int>> futures;
-  std::vector<std::optional<tiffany::Promise<int>>> promises;
-  tiffany::Scheduler scheduler;
-};
-
-// Where a statement runs: in which task, and inside which scope block.
-struct Place {
-  std::size_t task = 0;
-  tiffany::Scope* scope = nullptr;
-};
-
-// Shows when a block's frame unwinds, and so that destructors run innermost first.
-class Leaving {
- public:
-  Leaving(World& world, std::size_t task, int block) : world_(world), task_(task), block_(block) {}
-  ~Leaving() { world_.note(task_, "leaves b" + std::to_string(block_)); }
-  Leaving(const Leaving&) = delete;
-  Leaving& operator=(const Leaving&) = delete;
-
- private:
-  World& world_;
-  std::size_t task_;
-  int block_;
-};
-
-inline tiffany::Task<int> run_block(World& world, const Block& block, Place place);
-
-inline tiffany::Task<int> run_task(World* world, const Block* block, Place place) {
-  world->know(tiffany::this_task::id(), place.task);
-  world->note(place.task, "starts");
-  co_return co_await run_block(*world, *block, place);
-}
-
-// The handles and futures among the targets that are there at this moment.
-class Present {
- public:
-  Present(const World& world, const std::vector<Target>& targets) {
-    for (const Target& target : targets) {
-      if (target.promise) {
-        if (world.futures[target.index]) futures.push_back(world.futures[target.index]);
-      } else if (world.handles[target.index]) {
-        handles.push_back(world.handles[target.index]);
-      }
-    }
-  }
-  bool mixed() const { return !handles.empty() && !futures.empty(); }
-  bool none() const { return handles.empty() && futures.empty(); }
-
-  std::vector<tiffany::Handle<int>> handles;
-  std::vector<tiffany::Future<int>> futures;
-};
-
-inline std::string text_of(const std::vector<int>& values) {
-  std::string out = "values";
-  for (const int value : values) out += " " + std::to_string(value);
-  return out;
-}
-
-inline std::string text_of_race(std::size_t index, int value, std::size_t rest) {
-  return "index " + std::to_string(index) + " value " + std::to_string(value) + " rest " +
-         std::to_string(rest);
-}
-
-inline std::string text_of(const tiffany::Timed<int>& timed) {
-  return timed.timed_out() ? "timed out" : "value " + std::to_string(timed.value());
-}
-
-inline std::string text_of(const World& world, const std::vector<tiffany::Outcome<int>>& outcomes) {
-  std::string out = "outcomes";
-  for (const auto& outcome : outcomes) out += " " + world.text_of(outcome);
-  return out;
-}
-
-// gather, all_settled and race over what exists already.
-inline tiffany::Task<std::string> run_gather(Present targets) {
-  if (targets.mixed()) {
-    auto both = co_await tiffany::gather(targets.handles[0], targets.futures[0]);
-    std::vector<int> values;
-    values.push_back(both.get<0>());
-    values.push_back(both.get<1>());
-    co_return text_of(values);
-  }
-  if (!targets.futures.empty()) {
-    const std::vector<int> values = co_await tiffany::gather(targets.futures);
-    co_return text_of(values);
-  }
-  const std::vector<int> values = co_await tiffany::gather(targets.handles);
-  co_return text_of(values);
-}
-
-inline tiffany::Task<std::string> run_all_settled(World& world, Present targets) {
-  if (targets.mixed()) {
-    auto both = co_await tiffany::all_settled(targets.handles[0], targets.futures[0]);
-    std::vector<tiffany::Outcome<int>> outcomes;
-    outcomes.push_back(std::get<0>(both));
-    outcomes.push_back(std::get<1>(both));
-    co_return text_of(world, outcomes);
-  }
-  if (!targets.futures.empty()) {
-    const auto outcomes = co_await tiffany::all_settled(targets.futures);
-    co_return text_of(world, outcomes);
-  }
-  const auto outcomes = co_await tiffany::all_settled(targets.handles);
-  co_return text_of(world, outcomes);
-}
-
-inline tiffany::Task<std::string> run_race(Present targets) {
-  if (targets.mixed()) {
-    auto won = co_await tiffany::race(targets.handles[0], targets.futures[0]);
-    co_return text_of_race(won.index, won.index == 0 ? won.get<0>() : won.get<1>(), 1);
-  }
-  if (!targets.futures.empty()) {
-    const auto won = co_await tiffany::race(targets.futures);
-    co_return text_of_race(won.index, won.value, won.rest.size());
-  }
-  const auto won = co_await tiffany::race(targets.handles);
-  co_return text_of_race(won.index, won.value, won.rest.size());
-}
-
-inline tiffany::Task<std::string> run_contest(World& world, const Statement& s, Place place) {
-  std::vector<tiffany::Task<int>> operations;
-  for (std::size_t i = 0; i < s.blocks.size(); ++i) {
-    operations.push_back(run_task(&world, &s.blocks[i], Place{s.index + i, place.scope}));
-  }
-  tiffany::Task<tiffany::Won<int>> contest = s.op == Op::race_started
-                                                 ? tiffany::race(std::move(operations))
-                                                 : tiffany::any(std::move(operations));
-  const tiffany::Won<int> won = co_await std::move(contest);
-  co_return text_of_race(won.index, won.value, 0);
-}
-
-// A wait for one target, in the form that the statement asks for.
-template <class H>
-tiffany::Task<std::string> run_wait(World& world, const Statement& s, H target) {
-  if (s.op == Op::outcome) {
-    const tiffany::Outcome<int> outcome = co_await target.outcome();
-    co_return world.text_of(outcome);
-  }
-  if (s.op == Op::within_target) {
-    const tiffany::Timed<int> timed = co_await tiffany::within(tiffany::Duration(s.delay), target);
-    co_return text_of(timed);
-  }
-  int value = 0;
-  if (s.op == Op::shield_target) {
-    value = co_await tiffany::shield(target);
-  } else if (s.op == Op::take) {
-    value = co_await std::move(target);
-  } else {
-    value = co_await target;
-  }
-  co_return "value " + std::to_string(value);
-}
-
+// The blocks of statements that want a callable.
 class ScopeBody {
  public:
   ScopeBody(World& world, const Block& block, Place place)
@@ -250,6 +32,40 @@ class ScopeBody {
   const Block& block_;
   Place place_;
 };
+
+// As the block of a first_success scope, which returns nothing.
+class ContestBody {
+ public:
+  ContestBody(World& world, const Block& block, Place place) : body_(world, block, place) {}
+  tiffany::Task<void> operator()(tiffany::Scope& scope) const { co_await body_(scope); }
+
+ private:
+  ScopeBody body_;
+};
+
+class ContextBody {
+ public:
+  ContextBody(World& world, const Block& block, Place place)
+      : world_(world), block_(block), place_(place) {}
+  tiffany::Task<int> operator()() const { return run_block(world_, block_, place_); }
+
+ private:
+  World& world_;
+  const Block& block_;
+  Place place_;
+};
+
+inline tiffany::Task<std::string> run_contest(World& world, const Statement& s, Place place) {
+  std::vector<tiffany::Task<int>> operations;
+  for (std::size_t i = 0; i < s.blocks.size(); ++i) {
+    operations.push_back(run_task(&world, &s.blocks[i], Place{s.index + i, place.scope}));
+  }
+  tiffany::Task<tiffany::Won<int>> contest = s.op == Op::race_started
+                                                 ? tiffany::race(std::move(operations))
+                                                 : tiffany::any(std::move(operations));
+  const tiffany::Won<int> won = co_await std::move(contest);
+  co_return text_of_race(won.index, won.value, 0);
+}
 
 inline tiffany::Task<std::string> run_attempt(World& world, const Statement& s, Place place) {
   std::string result;
@@ -274,10 +90,9 @@ inline tiffany::Task<std::string> run_nested(World& world, const Statement& s, P
         co_await tiffany::within(tiffany::Duration(s.delay), run_block(world, block, place));
     co_return text_of(timed);
   }
-  if (s.op == Op::scope) {
-    const ScopeBody body(world, block, place);
-    value = co_await tiffany::detail::scope_block<int>(
-        s.flag ? tiffany::ScopePolicy::isolate : tiffany::ScopePolicy::fail_fast, body);
+  if (s.op == Op::with) {
+    const ContextBody body(world, block, place);
+    value = co_await tiffany::with(kContext[s.key], s.number, body);
   } else if (s.op == Op::shield) {
     value = co_await tiffany::shield(run_block(world, block, place));
   } else {
@@ -286,60 +101,68 @@ inline tiffany::Task<std::string> run_nested(World& world, const Statement& s, P
   co_return "value " + std::to_string(value);
 }
 
-// The statements that are plain calls. Gives what the log says of them.
-inline std::string run_plain(World& world, const Statement& s, Place place) {
-  const std::string why = "s" + std::to_string(s.id);
-  switch (s.op) {
-    case Op::spawn: {
-      const auto priority = static_cast<std::uint8_t>(s.number);
-      const tiffany::Spawner spawner = s.flag ? world.scheduler.spawn.with_priority(priority)
-                                              : tiffany::spawn.with_priority(priority);
-      const Place inside{s.index, s.flag ? nullptr : place.scope};
-      tiffany::Handle<int> handle = spawner(run_task, &world, &s.blocks[0], inside);
-      world.know(handle.id(), s.index);
-      // A handle that outlives the scheduler would report its task's failure to standard error.
-      if (!world.teardown) world.handles[s.index] = std::move(handle);
-      return "done";
-    }
-    case Op::cancel:
-      if (!world.handles[s.index]) return "none";
-      world.handles[s.index].cancel(why);
-      return "done";
-    case Op::cancel_self:
-      tiffany::this_task::cancel(why);
-      return "done";
-    case Op::drop:
-      world.handles[s.index] = tiffany::Handle<int>();
-      return "done";
-    case Op::make_promise:
-      world.promises[s.index].emplace();
-      world.futures[s.index] = world.promises[s.index]->future();
-      return "done";
-    case Op::complete:
-      if (!world.promises[s.index]) return "none";
-      world.promises[s.index]->complete(s.number);
-      return "done";
-    case Op::fail:
-      if (!world.promises[s.index]) return "none";
-      world.promises[s.index]->fail(std::runtime_error(error_name(s.number)));
-      return "done";
-    case Op::drop_promise:
-      world.promises[s.index].reset();
-      return "done";
-    case Op::scope_timeout:
-      if (place.scope == nullptr) return "none";
-      place.scope->set_timeout(tiffany::Duration(s.delay));
-      return "done";
-    case Op::scope_cancel:
-      if (place.scope == nullptr) return "none";
-      place.scope->cancel(why);
-      return "done";
-    case Op::raise:
-      throw std::runtime_error(error_name(s.number));
-    default:
-      return "not a statement";
+inline tiffany::Task<std::string> run_scope(World& world, const Statement& s, Place place) {
+  if (s.policy == Policy::first_success) {
+    const ContestBody body(world, s.blocks[0], place);
+    const tiffany::TaskId winner = co_await tiffany::scope(tiffany::first_success, body);
+    co_return "winner " + world.label(winner);
+  }
+  const ScopeBody body(world, s.blocks[0], place);
+  int value = 0;
+  if (s.policy == Policy::collect_all) {
+    value = co_await tiffany::scope(tiffany::collect_all, body);
+  } else {
+    value = co_await tiffany::scope(body);
+  }
+  co_return "value " + std::to_string(value);
+}
+
+// ---- Supervision ----
+
+inline tiffany::Task<void> run_child(World* world, const Statement* s, std::size_t number,
+                                     Place place, int* starts) {
+  world->know(tiffany::this_task::id(), place.task);
+  world->note(place.task, "starts");
+  const int start = ++*starts;
+  if (start >= kTooManyStarts) co_return;
+  co_await run_block(*world, s->blocks[number], place);
+  if (start <= s->supervision.children[number].failures) {
+    throw std::runtime_error(error_name(s->number));
   }
 }
+
+inline tiffany::Supervision supervision_for(const Supervision& how) {
+  tiffany::Strategy strategy = tiffany::Strategy::one_for_one;
+  if (how.strategy == Strategy::one_for_all) strategy = tiffany::Strategy::one_for_all;
+  if (how.strategy == Strategy::rest_for_one) strategy = tiffany::Strategy::rest_for_one;
+  return tiffany::Supervision(strategy)
+      .intensity(static_cast<std::uint32_t>(how.restarts), tiffany::Duration(how.period))
+      .backoff(tiffany::Duration(how.first_wait), tiffany::Duration(how.longest_wait))
+      .priority(static_cast<std::uint8_t>(how.priority));
+}
+
+inline tiffany::Task<std::string> run_supervise(World& world, const Statement& s, Place place) {
+  std::vector<int> starts(s.blocks.size());
+  const auto fill = [&](tiffany::Supervisor& supervisor) {
+    for (std::size_t i = 0; i < s.blocks.size(); ++i) {
+      const Place inside{s.index + i, place.scope};
+      const std::string name = task_name(inside.task);
+      const Restart restart = s.supervision.children[i].restart;
+      if (restart == Restart::permanent) {
+        supervisor.permanent(name, run_child, &world, &s, i, inside, &starts[i]);
+      } else if (restart == Restart::transient) {
+        supervisor.transient(name, run_child, &world, &s, i, inside, &starts[i]);
+      } else {
+        supervisor.temporary(name, run_child, &world, &s, i, inside, &starts[i]);
+      }
+    }
+  };
+  const tiffany::Supervision how = supervision_for(s.supervision);
+  co_await tiffany::supervise(how, fill);
+  co_return "done";
+}
+
+// ---- Everything together ----
 
 inline tiffany::Task<std::string> run_statement(World& world, const Statement& s, Place place) {
   switch (s.op) {
@@ -364,10 +187,14 @@ inline tiffany::Task<std::string> run_statement(World& world, const Statement& s
     case Op::race_started:
     case Op::any_started:
       co_return co_await run_contest(world, s, place);
+    case Op::scope:
+      co_return co_await run_scope(world, s, place);
+    case Op::supervise:
+      co_return co_await run_supervise(world, s, place);
     case Op::within:
     case Op::shield:
-    case Op::scope:
     case Op::call:
+    case Op::with:
       co_return co_await run_nested(world, s, place);
     case Op::attempt:
       co_return co_await run_attempt(world, s, place);
@@ -420,12 +247,16 @@ inline Ending drive(World& world) {
       return ending;
     } catch (const tiffany::Deadlock&) {
       world.lines.push_back("deadlock of " + std::to_string(world.scheduler.live_tasks()));
+    } catch (const tiffany::SystemTaskFailed& failed) {
+      world.lines.push_back("system task " + world.label(failed.failure().task) +
+                            " failed: " + world.text_of(failed.failure().error));
+      return Ending::system_failed;
     }
   }
   return Ending::stuck;
 }
 
-// The state that every task with a handle has in the end.
+// The state that every task with a handle has in the end, and what was counted.
 inline Lines final_states(const World& world) {
   Lines lines;
   for (std::size_t i = 0; i < world.handles.size(); ++i) {
@@ -438,6 +269,13 @@ inline Lines final_states(const World& world) {
       line += " " + world.text_of(handle.waitable().error());
     }
     lines.push_back(line);
+  }
+  lines.push_back("slices " + std::to_string(world.scheduler.slices()));
+  lines.push_back("denied " + std::to_string(world.scheduler.denied()));
+  for (int priority = 0; priority < 256; ++priority) {
+    const auto times = world.scheduler.throttled(static_cast<std::uint8_t>(priority));
+    if (times == 0) continue;
+    lines.push_back("throttled " + std::to_string(priority) + ": " + std::to_string(times));
   }
   return lines;
 }

@@ -16,6 +16,7 @@
 #include "model/generator.hpp"
 #include "model/library_run.hpp"
 #include "model/program.hpp"
+#include "model/program_text.hpp"
 #include "model/statements.hpp"
 
 namespace model {
@@ -42,12 +43,33 @@ Seeds seeds_asked_for(std::uint64_t count) {
   return seeds;
 }
 
+std::unique_ptr<tiffany::ReadyPolicy> order_for(Order order) {
+  switch (order) {
+    case Order::priority:
+      break;
+    case Order::fifo:
+      return tiffany::fifo_order();
+    case Order::depth_first:
+      return tiffany::depth_first_order();
+    case Order::longest_path:
+      return tiffany::longest_path_order();
+  }
+  return nullptr;
+}
+
 tiffany::Options options_for(const Setup& setup) {
-  tiffany::Options options =
-      tiffany::Options().virtual_time().quantum(setup.quantum).turn(setup.turn);
-  if (setup.order == Order::fifo) options = std::move(options).order(tiffany::fifo_order());
-  if (setup.order == Order::depth_first) {
-    options = std::move(options).order(tiffany::depth_first_order());
+  tiffany::Options options = tiffany::Options()
+                                 .virtual_time()
+                                 .order(order_for(setup.order))
+                                 .quantum(setup.quantum)
+                                 .turn(setup.turn)
+                                 .ageing(setup.ageing)
+                                 .limit_tasks(setup.limit);
+  for (const auto& [priority, quantum] : setup.quantum_of) {
+    options = std::move(options).quantum_of(static_cast<std::uint8_t>(priority), quantum);
+  }
+  if (setup.system_failure_ends_run) {
+    options = std::move(options).system_failure(tiffany::SystemFailure::end_run);
   }
   return options;
 }
@@ -56,8 +78,8 @@ tiffany::Options options_for(const Setup& setup) {
 struct Case {
   explicit Case(std::uint64_t with) : seed(with) {
     Generator generator(seed);
-    program = generator.program();
     setup = generator.setup();
+    program = generator.program();
   }
   std::string text() const {
     return "seed " + std::to_string(seed) + " (TIFFANY_MODEL_SEEDS=" + std::to_string(seed) +

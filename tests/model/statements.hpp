@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/frames.hpp"
+#include "model/scope_frames.hpp"
+#include "model/supervise_frames.hpp"
 
 namespace model::reference {
 
@@ -25,7 +26,7 @@ class BlockFrame final : public RunFrame {
       const Statement& s = block_.statements[at_];
       note(text_of(s));
       if (s.op == Op::give) {
-        signal = value_signal(s.number, "value " + std::to_string(s.number));
+        signal = value_signal(s.number);
         return leave();
       }
       if (std::unique_ptr<Frame> inner = suspending(s)) {
@@ -35,7 +36,7 @@ class BlockFrame final : public RunFrame {
       signal = plain(s);
       if (finish_statement(signal)) return leave();
     }
-    signal = value_signal(0, "value 0");
+    signal = value_signal(0);
     return leave();
   }
 
@@ -58,8 +59,8 @@ class BlockFrame final : public RunFrame {
     std::vector<Waitable*> out;
     for (const Target& target : targets) {
       if (target.promise) {
-        Promise& promise = run_.promises[target.index];
-        if (promise.made) out.push_back(&promise);
+        Promise* const promise = run_.promises[target.index];
+        if (promise != nullptr) out.push_back(promise);
       } else if (run_.handles[target.index] != nullptr) {
         out.push_back(run_.handles[target.index]);
       }
@@ -107,6 +108,10 @@ class BlockFrame final : public RunFrame {
         return std::make_unique<ShieldFrame>(run_, run_block(run_, s.blocks[0], lexical_));
       case Op::scope:
         return std::make_unique<ScopeFrame>(run_, s);
+      case Op::supervise:
+        return std::make_unique<SuperviseFrame>(run_, s, lexical_);
+      case Op::with:
+        return std::make_unique<WithFrame>(run_, s, lexical_);
       case Op::attempt:
         return std::make_unique<AttemptFrame>(run_, s, lexical_);
       case Op::call:
@@ -132,12 +137,10 @@ class BlockFrame final : public RunFrame {
         return thrown_signal(false, "Error 108");
       case Op::raise:
         return thrown_signal(false, error_name(s.number));
-      case Op::spawn: {
-        Scope& scope = s.flag ? machine().root : machine().scope_of(task());
-        run_.handles[s.index] = &machine().add_task(
-            s.index, s.number, scope, run_block(run_, s.blocks[0], s.flag ? nullptr : lexical_));
-        return done;
-      }
+      case Op::spawn:
+      case Op::spawn_after:
+      case Op::spawn_from:
+        return spawn(s);
       case Op::cancel:
         if (run_.handles[s.index] == nullptr) return none;
         machine().cancel(*run_.handles[s.index], machine().make_reason("requested", why(s)));
@@ -156,13 +159,27 @@ class BlockFrame final : public RunFrame {
         if (lexical_ == nullptr) return none;
         machine().cancel_all(*lexical_, machine().make_reason("requested", why(s)));
         return done;
+      case Op::scope_limit:
+        if (lexical_ == nullptr) return none;
+        lexical_->limit = static_cast<std::size_t>(s.number);
+        return done;
       case Op::make_promise:
-        run_.promises[s.index].made = run_.promises[s.index].held = true;
+        if (run_.promises[s.index] != nullptr) drop_promise(*run_.promises[s.index]);
+        run_.promises[s.index] = &run_.all_promises.emplace_back();
+        return done;
+      case Op::drop_promise:
+        if (run_.promises[s.index] != nullptr) drop_promise(*run_.promises[s.index]);
         return done;
       case Op::complete:
       case Op::fail:
-      case Op::drop_promise:
         return settle_promise(s, run_.promises[s.index]);
+      case Op::ask:
+      case Op::lookup:
+      case Op::put:
+      case Op::get:
+      case Op::tell:
+      case Op::told:
+        return heritage(s);
       default:
         return none;
     }
@@ -179,20 +196,56 @@ class BlockFrame final : public RunFrame {
     });
   }
 
-  Signal settle_promise(const Statement& s, Promise& promise) {
-    const bool held = promise.held;
-    if (s.op == Op::drop_promise) promise.held = false;
-    if (s.op != Op::drop_promise && !held) return value_signal(0, "none");
-    if (promise.end != End::pending) {
-      if (s.op != Op::drop_promise) return thrown_signal(false, "Error 107");
-    } else if (s.op == Op::complete) {
-      promise.value = s.number;
-      machine().settle(promise, End::completed);
-    } else if (held) {
-      promise.error = s.op == Op::fail ? error_name(s.number) : "Error 106";
-      machine().settle(promise, End::failed);
-    }
+  Signal settle_promise(const Statement& s, Promise* promise) {
+    if (promise == nullptr || !promise->held) return value_signal(0, "none");
+    if (promise->end != End::pending) return thrown_signal(false, "Error 107");
+    promise->value = s.number;
+    promise->error = error_name(s.number);
+    machine().settle(*promise, s.op == Op::complete ? End::completed : End::failed);
     return value_signal(0, "done");
+  }
+  void drop_promise(Promise& promise) {
+    const bool held = std::exchange(promise.held, false);
+    if (!held || promise.end != End::pending) return;
+    promise.error = "Error 106";
+    machine().settle(promise, End::failed);
+  }
+
+  Signal spawn(const Statement& s) {
+    const std::vector<Waitable*> targets = present(s.targets);
+    Scope* scope = &machine().scope_of(task());
+    if (s.how.into == Into::root) scope = &machine().root;
+    if (s.how.into == Into::scope && lexical_ != nullptr) scope = lexical_;
+    if (s.op == Op::spawn_from && present({s.targets[0]}).empty()) return value_signal(0, "none");
+    if (const auto denied = machine().denial(*scope)) return thrown_signal(false, *denied);
+    NewTask spec;
+    spec.index = s.index;
+    spec.priority = s.how.priority;
+    spec.after = targets;
+    spec.if_failed = s.how.if_failed;
+    spec.cost = s.how.cost;
+    if (s.how.with_value) spec.context[s.key] = s.number;
+    run_.handles[s.index] =
+        &machine().add_task(spec, *scope,
+                            std::make_unique<TaskFrame>(
+                                run_, s.blocks[0], s.how.into == Into::root ? nullptr : lexical_,
+                                s.op == Op::spawn_from ? targets[0] : nullptr));
+    return value_signal(0, "done");
+  }
+
+  // Context and store. Those of the store count as system calls.
+  Signal heritage(const Statement& s) {
+    Heritage& has = task().heritage;
+    const bool of_context = s.op == Op::ask || s.op == Op::lookup;
+    if (!of_context) machine().plain_call();
+    if (s.op == Op::put) has.state[s.key] = s.number;
+    if (s.op == Op::tell) has.log.push_back(why(s));
+    if (s.op == Op::told) return value_signal(0, text_of_log(has.log));
+    if (s.op == Op::put || s.op == Op::tell) return value_signal(0, "done");
+    const std::map<std::size_t, int>& values = of_context ? has.context : has.state;
+    const auto found = values.find(s.key);
+    if (found != values.end()) return value_signal(found->second);
+    return s.op == Op::ask ? thrown_signal(false, "Error 120") : value_signal(0, "nothing");
   }
 
   const Block& block_;
@@ -205,27 +258,53 @@ inline std::unique_ptr<Frame> run_block(Run& run, const Block& block, Scope* lex
   return std::make_unique<BlockFrame>(run, block, lexical);
 }
 
-inline Ending drive(Run& run, const Program& program) {
-  Machine& machine = run.machine;
-  run.handles[0] = &machine.add_task(0, 10, machine.root, run_block(run, program.main, nullptr));
-  if (machine.run()) return Ending::complete;
-  machine.lines.push_back("deadlock of " + std::to_string(machine.live_tasks));
-  machine.shut_down();
-  if (machine.run()) return Ending::shut_down;
-  machine.lines.push_back("deadlock of " + std::to_string(machine.live_tasks));
-  return Ending::stuck;
+// Deadlocks are part of the story.
+inline bool run_to_the_end(Machine& machine) {
+  const bool ended = machine.run();
+  if (!ended) machine.lines.push_back("deadlock of " + std::to_string(machine.live_tasks));
+  return ended;
 }
 
+inline Ending drive(Run& run, const Program& program) {
+  Machine& machine = run.machine;
+  run.handles[0] = &machine.add_task(NewTask(), machine.root,
+                                     std::make_unique<TaskFrame>(run, program.main, nullptr));
+  Ending ending = Ending::complete;
+  if (!run_to_the_end(machine)) {
+    ending = Ending::shut_down;
+    machine.shut_down();
+    if (!run_to_the_end(machine)) return Ending::stuck;
+  }
+  if (machine.failed_system_task == nullptr) return ending;
+  const Task& failed = *machine.failed_system_task;
+  machine.lines.push_back("system task " + task_name(failed.index) + " failed: " + failed.error);
+  return Ending::system_failed;
+}
+
+inline std::string text_of_end(const Task& task) {
+  switch (task.end) {
+    case End::completed:
+      return "completed " + std::to_string(task.value);
+    case End::failed:
+      return "failed " + task.error;
+    case End::cancelled:
+      return "cancelled " + task.error;
+    case End::pending:
+      break;
+  }
+  return task.life == Life::unready ? "pending" : "blocked";
+}
+
+// The state that every task with a handle has in the end, and what was counted.
 inline Lines final_states(const Run& run) {
   Lines lines;
   for (const Task* task : run.handles) {
-    if (task == nullptr) continue;
-    std::string line = task_name(task->index) + " ";
-    if (task->end == End::completed) line += "completed " + std::to_string(task->value);
-    if (task->end == End::failed) line += "failed " + task->error;
-    if (task->end == End::cancelled) line += "cancelled " + task->error;
-    if (task->end == End::pending) line += "blocked";
-    lines.push_back(line);
+    if (task != nullptr) lines.push_back(task_name(task->index) + " " + text_of_end(*task));
+  }
+  lines.push_back("slices " + std::to_string(run.machine.slices));
+  lines.push_back("denied " + std::to_string(run.machine.denied));
+  for (const auto& [priority, times] : run.machine.throttled) {
+    lines.push_back("throttled " + std::to_string(priority) + ": " + std::to_string(times));
   }
   return lines;
 }

@@ -37,6 +37,13 @@ enum class SystemFailure : std::uint8_t {
 class Options {
  public:
   Options() = default;
+  Options(Options&&) = default;
+  // `options = std::move(options).quantum(8)` assigns to itself, and loses nothing.
+  Options& operator=(Options&& other) noexcept {
+    if (this == &other) return *this;
+    std::destroy_at(this);
+    return *std::construct_at(this, std::move(other));
+  }
 
   // Time jumps from deadline to deadline and costs nothing; the run can be repeated exactly.
   Options&& virtual_time() && { return std::move(*this).clock(virtual_clock()); }

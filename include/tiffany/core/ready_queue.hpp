@@ -189,6 +189,10 @@ class ReadyQueue {
     push_to_ring(task);
   }
 
+  template <class Visit>
+  void for_each_ring(Visit visit) {
+    for (Ring& ring : rings_) visit(ring);
+  }
   // The next less urgent ring than the best that has tasks, in turn: after that of `last`, which
   // becomes the priority of what is returned. Null when there is none.
   Ring* next_below_best(std::uint8_t& last) noexcept;

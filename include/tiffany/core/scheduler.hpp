@@ -75,7 +75,7 @@ class Scheduler {
   // the hot loop to keep up to date.
   ReadyQueue::Ring* ring_ = &policy_ring_;
   std::uint64_t slice_base_ = 0;
-  std::size_t last_head_ = 0;    // where the head is when the turn ends
+  std::size_t last_head_ = 0;    // where the head is when the loop must look at more than the ring
   std::uint64_t turn_end_ = 0;   // the slice after which the turn is over
   std::uint64_t budget_of_ = 0;  // the slice that the budget is for
   // Not zero while the records of tasks that only yield must be looked at all the same: how many wait
@@ -438,9 +438,9 @@ class Scheduler {
     return false;
   }
   // To the back of the queue. A task that is alone goes on at once instead (true), but not for longer
-  // than the turn: timers and other threads must be looked at.
+  // than the loop said it would: timers, other threads and less urgent tasks must be looked at.
   bool stays_on(TaskRecord& task, State state) noexcept {
-    if (slices() < turn_end_ && ready_.empty()) {
+    if (ring_->head != last_head_ && ready_.empty()) {
       ++slice_base_;
       --last_head_;
       return true;
@@ -466,7 +466,7 @@ class Scheduler {
   void run_ring(ReadyQueue::Ring& ring, std::uint64_t until);
   void watch_slice(TaskRecord& task, void (*slice)(Scheduler&, TaskRecord&));
   void report_hog(const TaskRecord& task, Duration took, std::uint64_t steps);
-  bool age();
+  void drop_dead_heads();
   void run_policy();
   void run_slice(TaskRecord& task);
   static void resume(void* frame);
@@ -506,7 +506,6 @@ class Scheduler {
   std::size_t most_tasks_;
   std::size_t most_fibers_;
   std::uint32_t ageing_;
-  std::uint64_t next_aged_ = 0;     // the slice
   std::uint8_t aged_priority_ = 0;  // whose turn it was last
   std::uint64_t denied_ = 0;
   std::uint64_t hogs_ = 0;
