@@ -68,7 +68,10 @@ void Scheduler::drop_everything() noexcept {
     if (!task.settled()) refresh_cancel(task);
   });
   unwind();
-  for_each_task([this](TaskRecord& task) { drop_by_force(task); });
+  // Again, when destructors have spawned some more.
+  while (live_tasks_ > 0) {
+    for_each_task([this](TaskRecord& task) { drop_by_force(task); });
+  }
   drop_places();
   current_ = outer;
 }
