@@ -80,6 +80,7 @@ StackPool::Stack StackPool::take() {
     auto* const top = reinterpret_cast<std::byte*>(free_ + 1);
     free_ = free_->next;
     --kept_;
+    if (warm_ > 0) --warm_;
     ++in_use_;
     return {top - usable_, top};
   }
@@ -97,11 +98,21 @@ void StackPool::give_back(Stack stack) noexcept {
     munmap(stack.low - kGuard, stride());
     return;
   }
-  if (kept_ >= kWarm && usable_ > kStaysTouched) {
-    madvise(stack.low, usable_ - kStaysTouched, MADV_DONTNEED);
-  }
   free_ = new (stack.top - sizeof(Free)) Free{free_};
   ++kept_;
+  if (++warm_ == 2 * kWarm) cool_down();
+}
+
+// Many at a time: a task that comes and goes takes and returns the same stack, and no call to the
+// system is made for it.
+void StackPool::cool_down() noexcept {
+  std::size_t at = 0;
+  for (Free* free = free_; at < warm_; free = free->next, ++at) {
+    if (at < kWarm || usable_ <= kStaysTouched) continue;
+    auto* const top = reinterpret_cast<std::byte*>(free + 1);
+    madvise(top - usable_, usable_ - kStaysTouched, MADV_DONTNEED);
+  }
+  warm_ = kWarm;
 }
 
 void StackPool::map_some() {

@@ -70,7 +70,10 @@ void Scheduler::drop_everything() noexcept {
     if (!task.settled()) refresh_cancel(task);
   });
   unwind(live_tasks_);
-  for_each_task([this](TaskRecord& task) { drop_by_force(task); });
+  // Again, when destructors have spawned some more.
+  while (live_tasks_ > 0) {
+    for_each_task([this](TaskRecord& task) { drop_by_force(task); });
+  }
   unwind(ready_.size());  // places of tasks that have ended
   current_ = outer;
 }

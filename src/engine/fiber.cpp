@@ -110,8 +110,11 @@ void FiberRecord::drop_code() noexcept {
   scheduler.stacks().take_promise_back();
   if (cursor_ == nullptr) return drop_closure();
   detail::Fiber& fiber = take_fiber();
-  const bool over = fiber.unwind();
-  if (!over || fiber.end() == State::completed) report_not_unwound(scheduler);
+  bool over = false;
+  scheduler.run_as(*this, [&] {
+    over = fiber.unwind();
+    if (!over || fiber.end() == State::completed) report_not_unwound(scheduler);
+  });
   if (over) scheduler.stacks().give_back(fiber.stack());
 }
 

@@ -5,6 +5,9 @@
 // returns by the calls before them, and would be wrong each time. On aarch64 it is a return, which
 // programs that are built with branch protection allow everywhere.
 //
+// Where to leave to is known to the caller by another way than through the fiber, so that the processor
+// need not know which fiber it is before it goes on outside.
+//
 // A debugger that walks up the stack of a fiber ends at tiffany_fiber_start, which says that it was
 // called by nobody.
 #include "fiber_context.hpp"
@@ -13,8 +16,7 @@
 
 static_assert(tiffany::detail::FiberLayout::inside_at == 32);
 static_assert(tiffany::detail::FiberLayout::inside_pc_at == 40);
-static_assert(tiffany::detail::FiberLayout::outside_at == 48);
-static_assert(tiffany::detail::FiberLayout::registers_at == 72);
+static_assert(tiffany::detail::FiberLayout::registers_at == 56);
 
 asm(R"(
 .text
@@ -42,17 +44,17 @@ tiffany_fiber_enter:
   .cfi_adjust_cfa_offset 8
   .cfi_rel_offset %r15, 0
   movq %rsi, %rax
-  movq %rsp, 48(%rdi)
+  movq %rsp, (%rdx)
   movq 40(%rdi), %rcx
   movq 32(%rdi), %rsp
   .cfi_def_cfa %rsp, 0
   .cfi_register %rip, %rcx
-  movq 72(%rdi), %rbx
-  movq 80(%rdi), %rbp
-  movq 88(%rdi), %r12
-  movq 96(%rdi), %r13
-  movq 104(%rdi), %r14
-  movq 112(%rdi), %r15
+  movq 56(%rdi), %rbx
+  movq 64(%rdi), %rbp
+  movq 72(%rdi), %r12
+  movq 80(%rdi), %r13
+  movq 88(%rdi), %r14
+  movq 96(%rdi), %r15
   .cfi_restore %rbx
   .cfi_restore %rbp
   .cfi_restore %r12
@@ -73,13 +75,13 @@ tiffany_fiber_leave:
   .cfi_register %rip, %rcx
   movq %rsp, 32(%rdi)
   movq %rcx, 40(%rdi)
-  movq %rbx, 72(%rdi)
-  movq %rbp, 80(%rdi)
-  movq %r12, 88(%rdi)
-  movq %r13, 96(%rdi)
-  movq %r14, 104(%rdi)
-  movq %r15, 112(%rdi)
-  movq 48(%rdi), %rsp
+  movq %rbx, 56(%rdi)
+  movq %rbp, 64(%rdi)
+  movq %r12, 72(%rdi)
+  movq %r13, 80(%rdi)
+  movq %r14, 88(%rdi)
+  movq %r15, 96(%rdi)
+  movq %rsi, %rsp
   .cfi_def_cfa %rsp, 56
   .cfi_offset %rip, -8
   .cfi_offset %rbp, -16
@@ -130,8 +132,7 @@ tiffany_fiber_start:
 
 static_assert(tiffany::detail::FiberLayout::inside_at == 32);
 static_assert(tiffany::detail::FiberLayout::inside_pc_at == 40);
-static_assert(tiffany::detail::FiberLayout::outside_at == 48);
-static_assert(tiffany::detail::FiberLayout::registers_at == 72);
+static_assert(tiffany::detail::FiberLayout::registers_at == 56);
 
 asm(R"(
 .text
@@ -154,22 +155,22 @@ tiffany_fiber_enter:
   stp d12, d13, [sp, #128]
   stp d14, d15, [sp, #144]
   mov x9, sp
-  str x9, [x0, #48]
+  str x9, [x2]
   ldp x9, x30, [x0, #32]
   mov sp, x9
   .cfi_def_cfa sp, 0
   .cfi_restore x30
-  ldp x19, x20, [x0, #72]
-  ldp x21, x22, [x0, #88]
-  ldp x23, x24, [x0, #104]
-  ldp x25, x26, [x0, #120]
-  ldp x27, x28, [x0, #136]
-  ldr x29, [x0, #152]
+  ldp x19, x20, [x0, #56]
+  ldp x21, x22, [x0, #72]
+  ldp x23, x24, [x0, #88]
+  ldp x25, x26, [x0, #104]
+  ldp x27, x28, [x0, #120]
+  ldr x29, [x0, #136]
   .cfi_restore x29
-  ldp d8, d9, [x0, #160]
-  ldp d10, d11, [x0, #176]
-  ldp d12, d13, [x0, #192]
-  ldp d14, d15, [x0, #208]
+  ldp d8, d9, [x0, #144]
+  ldp d10, d11, [x0, #160]
+  ldp d12, d13, [x0, #176]
+  ldp d14, d15, [x0, #192]
   mov x0, x1
   ret
   .cfi_endproc
@@ -182,18 +183,17 @@ tiffany_fiber_leave:
   .cfi_startproc
   mov x9, sp
   stp x9, x30, [x0, #32]
-  stp x19, x20, [x0, #72]
-  stp x21, x22, [x0, #88]
-  stp x23, x24, [x0, #104]
-  stp x25, x26, [x0, #120]
-  stp x27, x28, [x0, #136]
-  str x29, [x0, #152]
-  stp d8, d9, [x0, #160]
-  stp d10, d11, [x0, #176]
-  stp d12, d13, [x0, #192]
-  stp d14, d15, [x0, #208]
-  ldr x9, [x0, #48]
-  mov sp, x9
+  stp x19, x20, [x0, #56]
+  stp x21, x22, [x0, #72]
+  stp x23, x24, [x0, #88]
+  stp x25, x26, [x0, #104]
+  stp x27, x28, [x0, #120]
+  str x29, [x0, #136]
+  stp d8, d9, [x0, #144]
+  stp d10, d11, [x0, #160]
+  stp d12, d13, [x0, #176]
+  stp d14, d15, [x0, #192]
+  mov sp, x1
   ldp x19, x20, [sp, #16]
   ldp x21, x22, [sp, #32]
   ldp x23, x24, [sp, #48]

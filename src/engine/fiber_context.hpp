@@ -15,7 +15,6 @@ struct FiberLayout {
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
   static constexpr std::size_t inside_at = offsetof(Fiber, inside_);
   static constexpr std::size_t inside_pc_at = offsetof(Fiber, inside_pc_);
-  static constexpr std::size_t outside_at = offsetof(Fiber, outside_);
   static constexpr std::size_t registers_at = offsetof(Fiber, registers_);
   // As Frame::at() finds it, and the debugger.
   static_assert(offsetof(Fiber, resume_) == 0 && offsetof(Fiber, frame_) == 2 * sizeof(void*));
@@ -33,9 +32,11 @@ void prepare_context(Fiber& fiber, std::byte* top) noexcept;
 }  // namespace tiffany::detail
 
 extern "C" {
-// Goes on inside, where tiffany_fiber_leave then gives `signal`; returns when the fiber leaves.
-void tiffany_fiber_enter(tiffany::detail::Fiber* fiber, std::uintptr_t signal) noexcept;
-std::uintptr_t tiffany_fiber_leave(tiffany::detail::Fiber* fiber) noexcept;
+// Goes on inside, where tiffany_fiber_leave then gives `signal`; returns when the fiber leaves. Writes
+// down where it came from, for the fiber to leave to.
+void tiffany_fiber_enter(tiffany::detail::Fiber* fiber, std::uintptr_t signal,
+                         void** outside) noexcept;
+std::uintptr_t tiffany_fiber_leave(tiffany::detail::Fiber* fiber, void* outside) noexcept;
 // Never returns.
 void tiffany_fiber_main(tiffany::detail::Fiber* fiber) noexcept;
 }

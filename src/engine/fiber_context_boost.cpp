@@ -20,13 +20,13 @@ void start(transfer_t from) {
 
 }  // namespace
 
-void tiffany_fiber_enter(Fiber* fiber, std::uintptr_t signal) noexcept {
+void tiffany_fiber_enter(Fiber* fiber, std::uintptr_t signal, void**) noexcept {
   const transfer_t from =
       jump_fcontext(FiberLayout::inside(*fiber), reinterpret_cast<void*>(signal));
   FiberLayout::inside(*fiber) = from.fctx;
 }
 
-std::uintptr_t tiffany_fiber_leave(Fiber* fiber) noexcept {
+std::uintptr_t tiffany_fiber_leave(Fiber* fiber, void*) noexcept {
   const transfer_t from = jump_fcontext(FiberLayout::outside(*fiber), nullptr);
   FiberLayout::outside(*fiber) = from.fctx;
   return reinterpret_cast<std::uintptr_t>(from.data);

@@ -36,8 +36,12 @@ namespace {
 // be in another thread then, and the compiler may have kept the address.
 struct Here {
   Fiber* fiber = nullptr;
-  ExceptionState* exceptions = nullptr;  // null until a fiber has run on this thread
+  void* outside = nullptr;  // where the fiber was entered from
+  ExceptionState* exceptions = &unknown;
+  // Until a fiber has run on this thread: as if there were exceptions, so that it is entered with care.
+  static constinit ExceptionState unknown;
 };
+constinit ExceptionState Here::unknown{nullptr, 1};
 constinit thread_local Here here;
 
 // Code that throws this away more often will not stop doing so.
@@ -71,61 +75,70 @@ Fiber& Fiber::make(const StackPool::Stack& stack, Entry entry, TaskRecord* owner
 Fiber* Fiber::running() noexcept { return here.fiber; }
 bool Fiber::unwinding() noexcept { return here.exceptions->uncaught > 0; }
 
-[[gnu::noinline]] void Fiber::prepare_thread() noexcept {
-  here.exceptions = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
-  watch_for_overflow();
-}
-
 // ---- The switch, with all that belongs to it ----
 
-// What has been caught, and what is on its way, belongs to the code that did that.
-void Fiber::swap_in() noexcept {
-  outer_exceptions_ = std::exchange(*here.exceptions, exceptions_);
-  care_ |= kHasExceptions;
+// The first on its thread, inside of another fiber, or there are exceptions: what has been caught, and
+// what is on its way, belongs to the code that did that.
+[[gnu::noinline]] void Fiber::enter_with_care() noexcept {
+  if (here.exceptions == &Here::unknown) {
+    here.exceptions = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+    watch_for_overflow();
+  }
+  if (here.fiber != nullptr) {
+    outer_ = here.fiber;
+    outer_outside_ = here.outside;
+    care_ |= kNested;
+  }
+  if ((care_ & kHasExceptions) != 0 || here.exceptions->any()) {
+    outer_exceptions_ = std::exchange(*here.exceptions, exceptions_);
+    care_ |= kHasExceptions;
+  }
 }
 
-void Fiber::swap_out() noexcept {
+[[gnu::noinline]] void Fiber::leave_with_care() noexcept {
+  if ((care_ & kNested) != 0) {
+    here.fiber = outer_;
+    here.outside = outer_outside_;
+    care_ &= ~std::uintptr_t{kNested};
+  }
   exceptions_ = std::exchange(*here.exceptions, std::exchange(outer_exceptions_, {}));
   care_ = exceptions_.any() ? care_ | kHasExceptions : care_ & ~std::uintptr_t{kHasExceptions};
-}
-
-inline std::uintptr_t Fiber::signal() const noexcept {
-  return (Scheduler::must_throw() ? kCancelled : kNothing) | (care_ & kBeingDropped);
 }
 
 // In this function and the two below nothing may come behind the switch: see fiber_yield.
 void Fiber::resume(void* address) {
   auto* const fiber = static_cast<Fiber*>(address);
-  if (here.exceptions == nullptr) [[unlikely]]
-    prepare_thread();
-  fiber->outer_ = std::exchange(here.fiber, fiber);
-  if ((fiber->care_ & kHasExceptions) != 0 || here.exceptions->any()) [[unlikely]]
-    fiber->swap_in();
+  if (fiber->care_ != 0 || here.fiber != nullptr || here.exceptions->any()) [[unlikely]]
+    fiber->enter_with_care();
+  here.fiber = fiber;
+  const std::uintptr_t signal = static_cast<std::uintptr_t>(Scheduler::must_throw()) * kCancelled |
+                                (fiber->care_ & kBeingDropped);
 #if TIFFANY_ASAN
   void* fake_stack = nullptr;
   __sanitizer_start_switch_fiber(&fake_stack, fiber->stack_.low,
                                  static_cast<std::size_t>(fiber->stack_.top - fiber->stack_.low));
-  tiffany_fiber_enter(fiber, fiber->signal());
+  tiffany_fiber_enter(fiber, signal, &here.outside);
   __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #elif TIFFANY_TSAN
   fiber->sanitizers_.outer_fiber = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(fiber->sanitizers_.fiber, 0);
-  tiffany_fiber_enter(fiber, fiber->signal());
+  tiffany_fiber_enter(fiber, signal, &here.outside);
   if ((fiber->care_ & kOver) != 0) __tsan_destroy_fiber(fiber->sanitizers_.fiber);
 #else
-  tiffany_fiber_enter(fiber, fiber->signal());
+  tiffany_fiber_enter(fiber, signal, &here.outside);
 #endif
 }
 
 std::uintptr_t Fiber::leave() noexcept {
-  here.fiber = outer_;
-  if ((care_ & kHasExceptions) != 0 || here.exceptions->any()) [[unlikely]]
-    swap_out();
+  void* const outside = here.outside;
+  here.fiber = nullptr;
+  if (care_ != 0 || here.exceptions->any()) [[unlikely]]
+    leave_with_care();
 #if TIFFANY_ASAN
   const bool for_good = (care_ & kOver) != 0;
   __sanitizer_start_switch_fiber(for_good ? nullptr : &sanitizers_.fake_stack,
                                  sanitizers_.outer_stack, sanitizers_.outer_size);
-  const std::uintptr_t signal = tiffany_fiber_leave(this);
+  const std::uintptr_t signal = tiffany_fiber_leave(this, outside);
   __sanitizer_finish_switch_fiber(sanitizers_.fake_stack, &sanitizers_.outer_stack,
                                   &sanitizers_.outer_size);
   return signal;
@@ -133,7 +146,7 @@ std::uintptr_t Fiber::leave() noexcept {
 #if TIFFANY_TSAN
   __tsan_switch_to_fiber(sanitizers_.outer_fiber, 0);
 #endif
-  return tiffany_fiber_leave(this);
+  return tiffany_fiber_leave(this, outside);
 #endif
 }
 
@@ -148,8 +161,8 @@ std::uintptr_t fiber_yield(PromiseBase::Site site) {
 #if TIFFANY_ASAN || TIFFANY_TSAN
   return fiber->leave();
 #else
-  here.fiber = fiber->outer_;
-  return tiffany_fiber_leave(fiber);
+  here.fiber = nullptr;
+  return tiffany_fiber_leave(fiber, here.outside);
 #endif
 }
 

@@ -2,8 +2,9 @@
 //
 // A stack takes address space; memory is what its code has touched. The guard is a stretch that
 // nobody may touch, larger than a page so that a large frame does not step over it. Stacks lie one
-// after the other. They come back to the pool, which keeps at most kKept of them; of those beyond the
-// first kWarm the memory is given back to the system, but for the topmost pages.
+// after the other. They come back to the pool, which keeps at most kKept of them; of those that were
+// not among the last kWarm for a while the memory is given back to the system, but for the topmost
+// pages.
 //
 // Thread safety: none. A pool belongs to the thread that drives its scheduler.
 #pragma once
@@ -36,6 +37,8 @@ class StackPool {
 
   // What was asked for, in whole pages.
   std::size_t bytes() const noexcept { return bytes_; }
+  // Known when the first was taken.
+  bool mapped_guards() const noexcept { return mapped_guards_; }
   // Stacks that were taken and have not come back, and those that are kept.
   std::size_t in_use() const noexcept { return in_use_; }
   std::size_t kept() const noexcept { return kept_; }
@@ -58,14 +61,16 @@ class StackPool {
     Free* next;
   };
   std::size_t stride() const noexcept { return kGuard + usable_; }
+  void cool_down() noexcept;
   void map_some();
   bool install_guard(std::byte* at) noexcept;
 
   std::size_t bytes_;
   std::size_t usable_;
   bool mapped_guards_;
-  Free* free_ = nullptr;
+  Free* free_ = nullptr;  // the last that came back is the first
   std::size_t kept_ = 0;
+  std::size_t warm_ = 0;  // of those, the first so many have all their memory
   std::size_t in_use_ = 0;
   std::size_t promised_ = 0;
   // Mapped, and not given out yet.

@@ -18,6 +18,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tiffany/base/arena.hpp"
@@ -289,6 +290,14 @@ class Scheduler {
   void allow_fiber() {
     if (stacks_.promised() >= most_fibers_) [[unlikely]]
       deny_fiber();
+  }
+
+  // Runs code of a task that is dropped by force, as that task.
+  template <class F>
+  void run_as(TaskRecord& task, F code) noexcept {
+    TaskRecord* const before = std::exchange(running_, &task);
+    code();
+    running_ = before;
   }
 
   // Makes a record of an engine's type, in the given scope, and queues it. The caller owns one

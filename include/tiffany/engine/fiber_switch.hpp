@@ -82,29 +82,27 @@ class alignas(64) Fiber {
   friend struct FiberLayout;
   friend std::uintptr_t fiber_yield(PromiseBase::Site site);
 
+  // Why a switch must look at more than the registers.
   enum Care : std::uintptr_t {
     kHasExceptions = 1,  // exceptions_ is not empty, or outer_exceptions_ is not
     kBeingDropped = kDropped,
     kOver = 4,
+    kNested = 8,  // it was resumed by code of another fiber, of another scheduler
   };
 
   Fiber(const StackPool::Stack& stack, Entry entry, TaskRecord* owner) noexcept;
-  static void prepare_thread() noexcept;
+  void enter_with_care() noexcept;
+  void leave_with_care() noexcept;
   void run_to_its_end() noexcept;
-  std::uintptr_t signal() const noexcept;
-  void swap_in() noexcept;
-  void swap_out() noexcept;
 
   // As in the frame of a coroutine.
   void (*resume_)(void*);
   void (*destroy_)(void*) = nullptr;
   Frame frame_;
-  // Where to go on, inside and outside. The switch knows these by their offsets. Registers are kept
-  // here and not on the stack, because this is what the run loop has fetched ahead.
+  // Where to go on. The switch knows these by their offsets. Registers are kept here and not on the
+  // stack, because this is what the run loop has fetched ahead.
   void* inside_ = nullptr;
   void* inside_pc_ = nullptr;
-  void* outside_ = nullptr;
-  Fiber* outer_ = nullptr;  // that was running when this one was resumed
   std::uintptr_t care_ = 0;
 #if defined(__aarch64__)
   void* registers_[19] = {};
@@ -112,9 +110,12 @@ class alignas(64) Fiber {
   void* registers_[6] = {};
 #endif
   TaskRecord* owner_;
-  // ---- what a switch does not touch ----
+  // ---- what most switches do not touch ----
+  void* outside_ = nullptr;          // for Boost.Context
   ExceptionState exceptions_;        // while it is suspended
   ExceptionState outer_exceptions_;  // while it runs
+  Fiber* outer_ = nullptr;           // kNested: by whom, and where that one was entered from
+  void* outer_outside_ = nullptr;
   Entry entry_;
   StackPool::Stack stack_;
   std::uint32_t thrown_away_ = 0;
