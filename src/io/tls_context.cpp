@@ -58,6 +58,8 @@ TlsSetup::TlsSetup(bool for_server)
   // Sessions are resumed by tickets, which the clients keep.
   SSL_CTX_set_session_cache_mode(on, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_default_passwd_cb(on, &no_pass_phrase);
+  // Who trusts a certificate trusts it, also when it is not the root of its chain.
+  X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(on), X509_V_FLAG_PARTIAL_CHAIN);
 }
 
 }  // namespace io

@@ -91,6 +91,20 @@ TEST_P(TlsPeersTest, C3_ACertificateThatFitsIsAccepted) {
   });
 }
 
+TEST_P(TlsPeersTest, C3_ACertificateThatIsTrustedItselfIsAcceptedForItsNames) {
+  run([]() -> Task<void> {
+    const Certificates& made = Certificates::get();
+    for (const TlsIdentity* one : {&made.self_signed(), &made.good()}) {
+      const TlsContext client = TlsContext::client().trust(one->certificate);
+      const TlsContext server = server_of(*one);
+      const Ends ends = co_await ends_of(client, server, "localhost");
+      EXPECT_EQ(ends.client, nullptr) << what_of(ends.client);
+      const Ends other = co_await ends_of(client, server, "other.example");
+      expect_error(other.client, Errc::tls_refused, "and not for other.example");
+    }
+  });
+}
+
 TEST_P(TlsPeersTest, C3_WithoutVerificationEverythingIsAccepted) {
   run([]() -> Task<void> {
     const Certificates& made = Certificates::get();
