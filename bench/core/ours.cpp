@@ -43,11 +43,36 @@ Task<void> yield_often(YieldClock& clock) {
   clock.task_ended();
 }
 
-double yield_in_order(std::size_t tasks, bool quick) {
+// Every guard that a user can turn on, with limits that are never reached.
+tiffany::Options guarded() {
+  return virtual_time()
+      .limit_tasks(10'000'000)
+      .limit_memory(std::size_t{1} << 40)
+      .quantum_of(10, 64)
+      .ageing(1000);
+}
+
+double yield_in_order(std::size_t tasks, bool quick, tiffany::Options options = virtual_time()) {
   YieldClock clock(tasks, bench::yield_rounds(tasks, quick));
-  Scheduler scheduler(virtual_time());
+  Scheduler scheduler(std::move(options));
   for (std::size_t i = 0; i < tasks; ++i) scheduler.spawn(yield_often, std::ref(clock));
   scheduler.run();
+  return clock.ns_per_yield();
+}
+
+Task<void> yield_many_supervised(YieldClock* clock, std::size_t tasks) {
+  co_await tiffany::supervise(tiffany::Supervision(tiffany::Strategy::one_for_one),
+                              [&](tiffany::Supervisor& s) {
+                                for (std::size_t i = 0; i < tasks; ++i) {
+                                  s.temporary("yields", yield_often, std::ref(*clock));
+                                }
+                              });
+}
+
+// As yield_in_order, by children of a supervisor.
+double yield_supervised(std::size_t tasks, bool quick) {
+  YieldClock clock(tasks, bench::yield_rounds(tasks, quick));
+  run_main(yield_many_supervised(&clock, tasks));
   return clock.ns_per_yield();
 }
 
@@ -365,6 +390,11 @@ int main(int argc, char** argv) {
   suite.run("yield_1m", "ns", light, [&] { return yield_in_order(million, quick); });
   suite.run("yield_1m_shuffled", "ns", light, [&] { return yield_shuffled(million, quick); });
   suite.run("spawn_join", "ns", light, [&] { return run_main(spawn_join_timed(million)); });
+  suite.run("yield_1k_guarded", "ns", light,
+            [&] { return yield_in_order(1000, quick, guarded()); });
+  suite.run("yield_1k_supervised", "ns", light, [&] { return yield_supervised(1000, quick); });
+  suite.run("spawn_join_guarded", "ns", light,
+            [&] { return run_main(spawn_join_timed(million), guarded()); });
   suite.run("spawn_store_empty", "ns", light,
             [&] { return run_main(spawn_join_with_store(million, 0)); });
   suite.run("spawn_store_10k", "ns", light,
