@@ -63,9 +63,7 @@ class FramePool {
 
 struct PooledFrame {
   static void* operator new(std::size_t size) { return FramePool::allocate(size); }
-  static void operator delete(void* memory, std::size_t size) {
-    FramePool::release(memory, size);
-  }
+  static void operator delete(void* memory, std::size_t size) { FramePool::release(memory, size); }
 };
 
 // Ready queues hold promises; the intrusive ones link them through `promise.next`.
@@ -212,9 +210,7 @@ class Task {
   };
 
   bool await_ready() const noexcept { return handle_.done(); }
-  void await_suspend(Handle joiner) const noexcept {
-    handle_.promise().joiner = &joiner.promise();
-  }
+  void await_suspend(Handle joiner) const noexcept { handle_.promise().joiner = &joiner.promise(); }
   std::uint64_t await_resume() const noexcept { return take(); }
 
   // For whoever is no coroutine: result of a task that has ended.

@@ -45,12 +45,12 @@ std::size_t whole_pages(std::size_t bytes) noexcept {
 
 [[noreturn]] void throw_no_stack(std::size_t bytes, std::size_t in_use) {
   const int why = errno;
-  throw Error(Errc::no_stack, "A fiber got no stack of " + std::to_string(bytes >> 10) +
-                                  " KiB: " + std::generic_category().message(why) + ". " +
-                                  std::to_string(in_use) +
-                                  " are in use. Run fewer fibers at a time (Options::limit_fibers), "
-                                  "or give the process more: memory, or mappings (sysctl "
-                                  "vm.max_map_count).");
+  throw Error(Errc::no_stack,
+              "A fiber got no stack of " + std::to_string(bytes >> 10) +
+                  " KiB: " + std::generic_category().message(why) + ". " + std::to_string(in_use) +
+                  " are in use. Run fewer fibers at a time (Options::limit_fibers), "
+                  "or give the process more: memory, or mappings (sysctl "
+                  "vm.max_map_count).");
 }
 
 }  // namespace

@@ -15,7 +15,10 @@ ScopeCancelled::ScopeCancelled(CancelReasonPtr reason)
       reason_(std::move(reason)) {}
 
 Scope::Scope(ScopePolicy policy)
-    : spawn(this), spawn_fiber(this), scheduler_(Scheduler::require("Opening a scope")), policy_(policy) {
+    : spawn(this),
+      spawn_fiber(this),
+      scheduler_(Scheduler::require("Opening a scope")),
+      policy_(policy) {
   region_.emplace(CancelRegion::Kind::scope, this);
 }
 

@@ -15,13 +15,13 @@ namespace {
 [[noreturn]] void throw_no_fiber() {
   const Scheduler* const scheduler = Scheduler::current();
   const TaskRecord* const task = scheduler != nullptr ? scheduler->running() : nullptr;
-  throw Error(Errc::no_fiber,
-              "await() was called " +
-                  (task != nullptr
-                       ? "in " + task->describe() + ", by code that does not run in a fiber"
-                       : std::string("outside of every task")) +
-                  ". In a coroutine write co_await; start plain functions that wait with "
-                  "spawn_fiber().");
+  throw Error(
+      Errc::no_fiber,
+      "await() was called " +
+          (task != nullptr ? "in " + task->describe() + ", by code that does not run in a fiber"
+                           : std::string("outside of every task")) +
+          ". In a coroutine write co_await; start plain functions that wait with "
+          "spawn_fiber().");
 }
 
 Fiber& require_fiber() {

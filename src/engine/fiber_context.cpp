@@ -222,7 +222,8 @@ tiffany_fiber_start:
 )");
 
 #else
-#error "There is no switch of our own for this processor: configure with -D TIFFANY_BOOST_CONTEXT=ON"
+#error \
+    "There is no switch of our own for this processor: configure with -D TIFFANY_BOOST_CONTEXT=ON"
 #endif
 
 extern "C" void tiffany_fiber_start();

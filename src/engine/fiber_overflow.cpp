@@ -23,7 +23,8 @@ struct sigaction previous;
 class Line {
  public:
   Line& operator<<(std::string_view text) noexcept {
-    const std::size_t size = text.size() < sizeof text_ - size_ ? text.size() : sizeof text_ - size_;
+    const std::size_t size =
+        text.size() < sizeof text_ - size_ ? text.size() : sizeof text_ - size_;
     std::memcpy(text_ + size_, text.data(), size);
     size_ += size;
     return *this;

@@ -89,9 +89,7 @@ Task<void> in_scope_join(Stage& stage) {
   });
 }
 Task<void> in_scope_block(Stage& stage) {
-  co_await scope([&](Scope&) -> Task<void> {
-    static_cast<void>(co_await stage.direct.future());
-  });
+  co_await scope([&](Scope&) -> Task<void> { static_cast<void>(co_await stage.direct.future()); });
 }
 Task<void> in_within_future(Stage& stage) { co_await within(1h, stage.direct.future()); }
 Task<void> in_within_task(Stage& stage) {

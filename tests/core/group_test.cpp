@@ -229,9 +229,8 @@ TEST(Gather, W4_AnObservedFailureIsNotReported) {
     const auto error = co_await error_of_gather(spawn(fails_after_ms, 1, "seen"));
     EXPECT_EQ(what_of(error), "seen");
   };
-  run_program(program, Options().virtual_time().log_to([&](const LogLine& line) {
-    lines.emplace_back(line.message);
-  }));
+  run_program(program, Options().virtual_time().log_to(
+                           [&](const LogLine& line) { lines.emplace_back(line.message); }));
   EXPECT_EQ(lines, Trace());
 }
 

@@ -20,7 +20,8 @@ Task<void> nothing() { co_return; }
 class ReadyQueueTest : public ::testing::Test {
  protected:
   TaskRecord& task(int priority = kDefaultPriority) {
-    const auto handle = scheduler_.spawn.with_priority(static_cast<std::uint8_t>(priority))(nothing);
+    const auto handle =
+        scheduler_.spawn.with_priority(static_cast<std::uint8_t>(priority))(nothing);
     return *scheduler_.find(handle.id());
   }
 

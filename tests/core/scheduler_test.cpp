@@ -289,7 +289,7 @@ TEST(Scheduler, T2_RunUntilStopsAtItsTime) {
   scheduler.run_until(Time(10ms));
   EXPECT_EQ(trace, Trace({"five", "ten"}));
   EXPECT_EQ(scheduler.now(), Time(10ms));
-  scheduler.run_until(Time(10ms)) ;
+  scheduler.run_until(Time(10ms));
   EXPECT_EQ(scheduler.live_tasks(), 1u);
   scheduler.run_until(Time(20ms));
   EXPECT_EQ(trace.back(), "later");

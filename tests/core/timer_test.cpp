@@ -36,9 +36,7 @@ class Alarm : public Timer {
 
 class TimerWheelTest : public ::testing::Test {
  protected:
-  Alarm& make() {
-    return alarms_.emplace_back(static_cast<int>(alarms_.size()), fired_);
-  }
+  Alarm& make() { return alarms_.emplace_back(static_cast<int>(alarms_.size()), fired_); }
   Alarm& arm(Time deadline) {
     Alarm& alarm = make();
     wheel_.arm(alarm, deadline);

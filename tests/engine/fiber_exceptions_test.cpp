@@ -193,9 +193,8 @@ TEST(FiberExceptions, I3_AFunctionOfTheCLibraryWaitsInItsCallback) {
     EXPECT_EQ(numbers[0] * 100 + numbers[1] * 10 + numbers[2], 123);
     EXPECT_GE(now(), Time(2ms));
     EXPECT_EQ(await(other), Time(1us));
-    EXPECT_EQ(
-        what_of(thrown_by([&] { std::qsort(numbers, 3, sizeof(int), compare_and_throw); })),
-        "incomparable");
+    EXPECT_EQ(what_of(thrown_by([&] { std::qsort(numbers, 3, sizeof(int), compare_and_throw); })),
+              "incomparable");
   });
 }
 

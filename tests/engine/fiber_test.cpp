@@ -273,14 +273,12 @@ TEST(Fiber, I2_InheritsTheContextAndPassesItOn) {
     const auto user = [] { return ask(kUser); };
     const auto passes_on = [&] {
       fiber::yield();
-      return await(spawn_fiber(user)) + " and " + await(spawn([]() -> Task<std::string> {
-               co_return ask(kUser);
-             }));
+      return await(spawn_fiber(user)) + " and " +
+             await(spawn([]() -> Task<std::string> { co_return ask(kUser); }));
     };
     EXPECT_EQ(await(spawn_fiber.with(kUser, "ann")(std::ref(passes_on))), "ann and ann");
-    const std::string inside = await(with(kUser, "bob", [&]() -> Task<std::string> {
-      co_return co_await spawn_fiber(user);
-    }));
+    const std::string inside = await(
+        with(kUser, "bob", [&]() -> Task<std::string> { co_return co_await spawn_fiber(user); }));
     EXPECT_EQ(inside, "bob");
     EXPECT_EQ(lookup(kUser), nullptr);
   });
@@ -353,8 +351,9 @@ TEST(Fiber, T17_AwaitOutsideOfAFiberIsAnErrorThatSaysWhatToWrite) {
   const auto program = []() -> Task<void> {
     const auto in_coroutine = thrown_by([] { fiber::sleep(1ms); });
     EXPECT_EQ(code_of(in_coroutine), Errc::no_fiber);
-    EXPECT_EQ(what_of(in_coroutine).find("await() was called in task #1 \"main\", by code that "
-                                         "does not run in a fiber. "),
+    EXPECT_EQ(what_of(in_coroutine)
+                  .find("await() was called in task #1 \"main\", by code that "
+                        "does not run in a fiber. "),
               0u)
         << what_of(in_coroutine);
     co_return;
@@ -386,9 +385,10 @@ TEST(Fiber, T13_ASpawnBeyondTheLimitOfFibersIsDenied) {
     } catch (const SpawnDenied& denied) {
       EXPECT_EQ(denied.limit(), SpawnDenied::Limit::fibers);
       EXPECT_EQ(denied.used(), 3u);
-      EXPECT_STREQ(denied.what(),
-                   "A fiber was not spawned: the scheduler has 3 of 3 fibers that it may have. Wait "
-                   "for some to end, or raise Options::limit_fibers.");
+      EXPECT_STREQ(
+          denied.what(),
+          "A fiber was not spawned: the scheduler has 3 of 3 fibers that it may have. Wait "
+          "for some to end, or raise Options::limit_fibers.");
     }
     EXPECT_EQ(Scheduler::current()->denied(), 1u);
     spawn(number_after, 1ms, 1);  // other tasks are not concerned
@@ -469,7 +469,8 @@ TEST(Fiber, W8_ADeadlockReportNamesItAndWhereItWaits) {
   second = scheduler.spawn_fiber(std::ref(waits), std::ref(first)).named("second");
   const auto error = thrown_by([&] { scheduler.run(); });
   EXPECT_EQ(code_of(error), Errc::deadlock);
-  expect_in(what_of(error), "task #1 \"first\" waits for task #2 \"second\"\n      at " + here(line));
+  expect_in(what_of(error),
+            "task #1 \"first\" waits for task #2 \"second\"\n      at " + here(line));
   expect_in(what_of(error), "task #1 \"first\" -> task #2 \"second\" -> task #1 \"first\"");
 }
 

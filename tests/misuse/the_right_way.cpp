@@ -64,9 +64,8 @@ Task<void> program() {
   const Request request{"kept in a variable"};
   auto handler = [numbers](const AskUser&) { return std::string("owns its captures"); };
   co_await with(kRequest, request, [&]() -> Task<void> {
-    co_await with_handler<AskUser>(handler, [&]() -> Task<void> {
-      co_await perform<AskUser>("made of arguments");
-    });
+    co_await with_handler<AskUser>(
+        handler, [&]() -> Task<void> { co_await perform<AskUser>("made of arguments"); });
   });
   put(kCount, 3);
 }

@@ -127,8 +127,9 @@ auto with_handler(H&& handler, Body&& body) {
 template <class Engine>
 template <class E, class H>
 ContextSpawnerOf<Engine> ContextSpawnerOf<Engine>::with_handler(H&& handler) const {
-  return ContextSpawnerOf(base_, context_.template around<detail::StoredHandler<E, std::decay_t<H>>>(
-                                     std::forward<H>(handler)));
+  return ContextSpawnerOf(base_,
+                          context_.template around<detail::StoredHandler<E, std::decay_t<H>>>(
+                              std::forward<H>(handler)));
 }
 
 }  // namespace tiffany

@@ -89,9 +89,8 @@ auto within(Duration limit, Body&& body,
 template <class T, class V, class Body>
 decltype(auto) with(const ContextKey<T>& key, V&& value, Body&& body) {
   Arena& arena = Scheduler::require("fiber::with()").arena();
-  const ContextBlock block(
-      ContextBlock::push,
-      Ref<ContextNode>::adopt(make_in<ContextValue<T>>(arena, key, std::forward<V>(value))));
+  const ContextBlock block(ContextBlock::push, Ref<ContextNode>::adopt(make_in<ContextValue<T>>(
+                                                   arena, key, std::forward<V>(value))));
   return body();
 }
 
