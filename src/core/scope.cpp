@@ -27,13 +27,15 @@ Scope::Scope(Scheduler& scheduler, RootTag) noexcept
 
 Scope::~Scope() {
   scheduler_.disarm(deadline_);
-  // Only a scope whose frame is dropped by force still has tasks; the root scope takes them, so that
-  // the scheduler can drop them too.
+  // Only a scope whose frame is dropped by force can still have tasks: those that a destructor in that
+  // frame has spawned. They have not begun, and never will.
   while (first_ != nullptr) {
     TaskRecord& task = *first_;
     assert(this != &scheduler_.root_);
     first_ = task.next_sibling_;
     scheduler_.root_.add(task);
+    scheduler_.cancel(
+        task, scheduler_.reason(CancelCause::scope_ended, "its scope is gone", task.spawn_site()));
   }
   // A collected failure that could not be thrown, because something else was, is reported.
   while (kept_ != nullptr) {

@@ -77,6 +77,48 @@ TEST(Shutdown, T2_LetsAShieldedTaskFinishFirst) {
   EXPECT_SURVIVES(body);
 }
 
+// Spawns into a scope when it goes.
+class SpawnsAtExit {
+ public:
+  SpawnsAtExit(Scope& scope, Trace& trace) noexcept : scope_(scope), trace_(trace) {}
+  ~SpawnsAtExit() {
+    const auto late = [](Trace& trace, AtExit) -> Task<void> {
+      trace.push_back("began");
+      co_await sleep(1h);
+    };
+    scope_.spawn(late, std::ref(trace_), AtExit(trace_, "spawned and dropped"));
+  }
+  SpawnsAtExit(const SpawnsAtExit&) = delete;
+  SpawnsAtExit& operator=(const SpawnsAtExit&) = delete;
+
+ private:
+  Scope& scope_;
+  Trace& trace_;
+};
+
+// A task that does not end when it is asked to is dropped by force, and its destructors run.
+TEST(Shutdown, T2_WhatADestructorSpawnsIntoAScopeThatIsDroppedByForceNeverStarts) {
+  Trace trace;
+  {
+    Scheduler scheduler(Options().virtual_time());
+    const auto stubborn = [&]() -> Task<void> {
+      co_await scope([&](Scope& s) -> Task<void> {
+        const SpawnsAtExit exit(s, trace);
+        for (;;) {
+          try {
+            co_await sleep(1h);
+          } catch (const Cancelled&) {
+          }
+        }
+      });
+    };
+    scheduler.spawn(nothing);
+    scheduler.spawn(std::ref(stubborn));
+    scheduler.step_until_idle();
+  }
+  EXPECT_EQ(trace, Trace({"spawned and dropped"}));
+}
+
 TEST(Shutdown, T2_WhatIsSpawnedAfterItIsCancelledAndNeverStarts) {
   Scheduler scheduler(Options().virtual_time());
   scheduler.shutdown();
