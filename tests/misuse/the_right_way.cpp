@@ -68,6 +68,14 @@ Task<void> program() {
         handler, [&]() -> Task<void> { co_await perform<AskUser>("made of arguments"); });
   });
   put(kCount, 3);
+
+  auto boxes = channel<std::unique_ptr<int>>(4);
+  co_await boxes.sender.send(std::make_unique<int>(8));
+  Mutex mutex;
+  Condition condition;
+  auto guard = co_await mutex.lock();
+  const auto holds = [numbers] { return !numbers.empty(); };
+  co_await condition.wait(guard, holds);
 }
 
 int main() { return run(program()); }
