@@ -26,6 +26,12 @@ struct AskUser {
 };
 inline constexpr StateKey<int> kCount{"count"};
 
+std::size_t plain(std::vector<int>& numbers, std::string_view text) {
+  await(sleep(1ms));
+  await(twice(8));
+  return numbers.size() + text.size();
+}
+
 Task<void> program() {
   Task<int> kept = twice(1);
   co_await std::move(kept);
@@ -76,6 +82,7 @@ Task<void> program() {
   auto guard = co_await mutex.lock();
   const auto holds = [numbers] { return !numbers.empty(); };
   co_await condition.wait(guard, holds);
+  co_await spawn_fiber(plain, std::ref(numbers), std::string("owned by the task"));
 }
 
 int main() { return run(program()); }
