@@ -20,8 +20,8 @@ void say(const std::string& text) {
 
 Task<void> customer(Sender<std::string> tray, std::string name) {
   for (const char* what : {" letter", " poster", " book"}) {
-    co_await tray.send(name + what);  // waits while the tray is full
-    say(name + " hands in" + what);
+    co_await tray.send(name + "'s" + what);  // waits while the tray is full
+    say(name + " handed in a" + what);
   }
 }  // the sender goes with the task; when the last one has gone, the channel is closed
 
@@ -36,8 +36,8 @@ Task<void> printer(Receiver<std::string> tray) {
 Task<void> a_day() {
   auto tray = channel<std::string>(2);
   auto printing = spawn(printer, std::move(tray.receiver));
-  spawn(customer, tray.sender, "Ann's");
-  spawn(customer, std::move(tray.sender), "Bob's");
+  spawn(customer, tray.sender, "Ann");
+  spawn(customer, std::move(tray.sender), "Bob");
   co_await printing;
 }
 
@@ -90,13 +90,13 @@ class Ledger {
   int cents_ = 0;
 };
 
-Task<void> copy(Semaphore& copiers, Ledger& ledger, Latch& done, int pages) {
+Task<void> copy(Semaphore& copiers, Ledger& ledger, Latch& done, int order) {
   {
     auto permit = co_await copiers.acquire();  // one of two
     co_await sleep(5ms);
-    say("copied " + std::to_string(pages) + " pages");
+    say("copied order " + std::to_string(order));
   }
-  co_await ledger.enter(pages * 10);
+  co_await ledger.enter(order * 10);
   done.count_down();
 }
 
@@ -123,9 +123,9 @@ Task<void> staple(Mutex& first, Mutex& second) {
 }
 
 void a_deadlock() {
-  Scheduler scheduler(Options().virtual_time());
   Mutex paper;
   Mutex stapler;
+  Scheduler scheduler(Options().virtual_time());
   scheduler.spawn(staple, std::ref(paper), std::ref(stapler)).named("Ann");
   scheduler.spawn(staple, std::ref(stapler), std::ref(paper)).named("Bob");
   try {

@@ -69,7 +69,7 @@ void Dependencies::Delete::operator()(Dependencies* dependencies) const noexcept
 
 // This one has ended in a way that ends the wait.
 bool Dependencies::decides(const Waitable& target) const noexcept {
-  return target.state() != State::completed;
+  return target.state() != State::completed && if_failed_ != IfFailed::run;
 }
 
 void Dependencies::begin(Owner owner, Scheduler& scheduler, TaskRecord& task) noexcept {
