@@ -231,6 +231,22 @@ TEST_P(TlsCancelTest, C3_WhatACancelledWriteHasTakenGoesFirstWithTheNextOne) {
   EXPECT_EQ(handle.state(), State::completed);
 }
 
+TEST_P(TlsCancelTest, C3_AWriteThatIsCancelledBeforeItBeginsTakesNothing) {
+  Scheduler scheduler(options());
+  TlsPair streams;
+  open(scheduler, good_client(), good_server(), streams);
+  auto late = scheduler.spawn(
+      [](TlsStream* to) -> Task<void> {
+        this_task::cancel("too late");
+        co_await to->write("nothing of this");
+      },
+      &streams.client);
+  scheduler.run();
+  EXPECT_EQ(late.state(), State::cancelled);
+  EXPECT_EQ(streams.client.written(), 0u);
+  EXPECT_EQ(streams.client.unsent(), 0u);
+}
+
 TEST_P(TlsCancelTest, C3_ASchedulerMayGoWhileItsTasksUseTls) {
   for (std::uint64_t slices = 0; slices < 12; ++slices) {
     Transfer all(90000);

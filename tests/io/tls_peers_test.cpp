@@ -235,6 +235,25 @@ TEST_P(TlsPeersTest, C3_Tls12IsSpokenAndTls11IsNot) {
   });
 }
 
+TEST_P(TlsPeersTest, C3_AClientMaySayItsWordAndBeGoneBeforeItIsAccepted) {
+  run([]() -> Task<void> {
+    SocketPair sockets = connected_tiny();
+    auto server = spawn(
+        [](Socket socket) -> Task<std::string> {
+          TlsStream tls = co_await tls_accept(std::move(socket), good_server());
+          co_return co_await read_all(tls, 1);
+        },
+        std::move(sockets.server));
+    {
+      TlsStream tls = co_await tls_connect(std::move(sockets.client), good_client(), "localhost");
+      co_await tls.write("that is all");
+      co_await tls.shutdown();
+    }
+    const std::string got = co_await server;
+    EXPECT_EQ(got, "that is all");
+  });
+}
+
 TEST_P(TlsPeersTest, C3_APeerMayAskForNewKeysAtAnyTime) {
   run([]() -> Task<void> {
     constexpr int kTimes = 400;
