@@ -11,10 +11,11 @@
 namespace tiffany::io {
 namespace {
 
+using Kind = Operation::Kind;
+
 std::int64_t call(Operation& op) noexcept {
   auto* const bytes = static_cast<std::byte*>(op.memory) + op.progress;
   const std::size_t size = op.size - op.progress;
-  using Kind = Operation::Kind;
   switch (op.kind) {
     case Kind::poll: {
       pollfd entry{op.fd, static_cast<short>(op.flags), 0};

@@ -77,6 +77,8 @@ class Uring final : public Backend {
   const char* name() const noexcept override { return "uring"; }
 
   bool submit(Operation& op) override {
+    if (&here_ != owner_) [[unlikely]]
+      refuse_thread();
     io_uring_sqe* const entry = next_entry();
     prepare(*entry, op);
     io_uring_sqe_set_data(entry, &op);
@@ -241,6 +243,15 @@ class Uring final : public Backend {
     on_[index] += change;
   }
 
+  // The kernel would refuse everything that another thread hands over.
+  [[noreturn]] static void refuse_thread() {
+    throw Error(Errc::no_io,
+                "A scheduler that uses io_uring was driven by one thread and then by another. Let "
+                "one thread drive it, or use TIFFANY_REACTOR=epoll.");
+  }
+  static inline thread_local char here_ = 0;
+
+  const char* owner_ = &here_;
   Ring ring_;
   std::vector<int> on_;  // by descriptor: how many operations are in flight
   std::vector<Operation*> again_;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "support/harness.hpp"
 #include "tiffany/io/pipe.hpp"
@@ -94,6 +95,17 @@ TEST(ReactorChoice, T8_WhereTheKernelRefusesIoUringEpollDoesEverything) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST(ReactorChoice, T8_IoUringStaysWithItsThreadAndSaysSo) {
+  if (!uring_works()) GTEST_SKIP() << "this kernel does not let us use io_uring";
+  Scheduler scheduler(Options().clock(system_reactor(ReactorKind::uring)));
+  EXPECT_EQ(run_on(scheduler, through_a_pipe()), "through");
+  std::exception_ptr error;
+  std::thread other([&] { error = thrown_by([&] { run_on(scheduler, through_a_pipe()); }); });
+  other.join();
+  EXPECT_EQ(code_of(error), Errc::no_io);
+  EXPECT_EQ(run_on(scheduler, through_a_pipe()), "through") << "its own thread can go on";
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 //
 //   std::string text = co_await offload(parse, std::move(bytes));
 //
-// A scheduler has a few such threads (Options::threads); more calls wait their turn. The function gets
+// A scheduler has four such threads at most; more calls wait their turn. The function gets
 // its arguments by value and must not touch tasks, scheduler or anything else that is not made for
 // threads. What it returns or throws comes out of the await.
 //
