@@ -96,8 +96,8 @@ class alignas(64) Fiber {
   void run_to_its_end() noexcept;
 
   // As in the frame of a coroutine.
-  void (*resume_)(void*);
-  void (*destroy_)(void*) = nullptr;
+  [[maybe_unused]] void (*resume_)(void*);
+  [[maybe_unused]] void (*destroy_)(void*) = nullptr;
   Frame frame_;
   // Where to go on. The switch knows these by their offsets. Registers are kept here and not on the
   // stack, because this is what the run loop has fetched ahead.
