@@ -377,13 +377,18 @@ class Dump:
 
     def reason_line(self, reason):
         at = self.program.at
+        cause = CAUSES[unsigned(reason + at["CancelReason.cause"], 1)]
+        site = self.program.site(word(reason + at["CancelReason.site"]))
+        if site is None:
+            return ("      cancelled, with no memory left to record by whom, where and why (%s)" %
+                    cause)
         requester = word(reason + at["CancelReason.requester"])
         message = std_string(reason + at["CancelReason.message"])
         return "      cancelled%s at %s%s (%s), asked at %s" % (
             " by task " + id_text(requester) if requester else "",
-            self.program.site(word(reason + at["CancelReason.site"]))[0],
+            site[0],
             ": " + message if message else "",
-            CAUSES[unsigned(reason + at["CancelReason.cause"], 1)],
+            cause,
             duration_text(signed(reason + at["CancelReason.time"])))
 
 
