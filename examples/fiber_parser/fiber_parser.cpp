@@ -88,13 +88,14 @@ long read_ledger(Connection connection) {
 }
 
 Task<void> program() {
-  auto north = spawn_fiber(
-      read_ledger, Connection("north", 30ms, {"apples 3\npe", "ars 4\nplums", " 5\n"}));
-  auto south = spawn_fiber(
-      read_ledger, Connection("south", 20ms, {"tea 1", "0\ncoffee 20\nsu", "gar 30\n"}));
+  auto north =
+      spawn_fiber(read_ledger, Connection("north", 30ms, {"apples 3\npe", "ars 4\nplums", " 5\n"}));
+  auto south = spawn_fiber(read_ledger,
+                           Connection("south", 20ms, {"tea 1", "0\ncoffee 20\nsu", "gar 30\n"}));
   auto east = spawn_fiber([] {
     const auto sum = fiber::within(50ms, [] {
-      return read_ledger(Connection("east", 40ms, {"salt 1\n", "pepper 2\n"}));
+      Connection slow("east", 40ms, {"salt 1\n", "pepper 2\n"});
+      return read_ledger(std::move(slow));
     });
     print(sum.timed_out() ? "east: given up" : "east: complete");
   });
