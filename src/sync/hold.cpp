@@ -14,7 +14,8 @@ constexpr std::size_t kShown = 8;
 std::string holder_text(const Scheduler& scheduler, const HoldNode& node) {
   if (!node.task) return "code outside of any task";
   const TaskRecord* task = scheduler.find(node.task);
-  return task != nullptr ? task->describe() : describe_task(node.task, {}) + ", which has ended";
+  if (task == nullptr) return describe_task(node.task, {}) + ", which has ended";
+  return task->describe() + (task->settled() ? ", which has ended" : "");
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ std::string HoldList::describe(const Scheduler& scheduler) const {
 void HoldList::visit(const Scheduler& scheduler, WaitVisitor& visitor) const {
   for (const HoldNode* node = first_; node != nullptr; node = node->next) {
     const TaskRecord* task = node->task ? scheduler.find(node->task) : nullptr;
-    if (task != nullptr) visitor.on_waitable(*task);
+    if (task != nullptr && !task->settled()) visitor.on_waitable(*task);
   }
 }
 

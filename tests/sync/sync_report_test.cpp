@@ -159,12 +159,18 @@ TEST(SyncReport, W8_ManyHoldersAreCutShortAndOnesThatHaveEndedAreToldApart) {
   std::vector<Semaphore::Permit> left_behind;
   const auto sit_and_go = [&]() -> Task<void> { left_behind.push_back(co_await seats.acquire()); };
   const auto wait = [&]() -> Task<void> { const auto permit = co_await seats.acquire(10); };
-  for (int i = 0; i < 10; ++i) scheduler.spawn(std::ref(sit_and_go));
+  const auto kept = scheduler.spawn(std::ref(sit_and_go)).named("first");
+  for (int i = 1; i < 10; ++i) scheduler.spawn(std::ref(sit_and_go));
   scheduler.spawn(std::ref(wait)).named("wait");
-  const std::string report = report_of(scheduler);
-  expect_in(report, "10 permits of a semaphore (0 of 10 free) held by task #1, which has ended (");
+  scheduler.step_until_idle();
+  const std::string report = scheduler.wait_report();
+  expect_in(
+      report,
+      "10 permits of a semaphore (0 of 10 free) held by task #1 \"first\", which has ended (");
+  expect_in(report, " and task #2, which has ended (");
   expect_in(report, " and 2 more");
   EXPECT_EQ(seats.available(), 0u);
+  scheduler.shutdown();
   left_behind.clear();
   EXPECT_EQ(seats.available(), 10u);
 }
