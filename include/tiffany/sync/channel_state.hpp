@@ -153,7 +153,6 @@ class ChannelState final : public ChannelCore {
   static_assert(std::is_nothrow_move_constructible_v<T>,
                 "a channel moves its values from task to task, which must not fail: make the move "
                 "constructor noexcept, or send a std::unique_ptr");
-  static_assert(alignof(T) <= 16, "values of a channel are aligned to 16 bytes at most");
 
   explicit ChannelState(std::size_t capacity)
       : ChannelCore(capacity, sizeof(T)), slots_(std::allocator<T>().allocate(mask_ + 1)) {}
