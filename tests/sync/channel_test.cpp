@@ -34,7 +34,7 @@ std::vector<int> list(Ns... numbers) {
 }
 
 TEST(Channel, ValuesComeOutInTheOrderTheyWentInWhateverTheCapacity) {
-  for (const std::size_t capacity : {0, 1, 2, 3, 64}) {
+  for (const std::size_t capacity : {0U, 1U, 2U, 3U, 64U}) {
     run_program([&]() -> Task<void> {
       auto numbers = channel<int>(capacity);
       EXPECT_EQ(numbers.receiver.capacity(), capacity);
