@@ -94,8 +94,7 @@ class Epoll final : public Backend {
   }
 
   void look(bool busy) noexcept override {
-    if (busy && events_left_ == 0) fetch(0);
-    deliver();
+    if (busy) fetch(0);
   }
 
   void wait(std::optional<Duration> limit, Wakeup& wakeup) noexcept override {
@@ -273,11 +272,8 @@ class Epoll final : public Backend {
     // An interrupted wait ends early, which the loop above it can bear.
     const int count = epoll_pwait2(fd_, events_.data(), static_cast<int>(events_.size()),
                                    nanoseconds < 0 ? nullptr : &time, nullptr);
-    events_left_ = count > 0 ? count : 0;
-  }
-  void deliver() noexcept {
-    for (int i = 0; i < events_left_; ++i) handle(events_[static_cast<std::size_t>(i)]);
-    events_left_ = 0;
+    // At once: an edge comes once, also when no operation waits for it.
+    for (int i = 0; i < count; ++i) handle(events_[static_cast<std::size_t>(i)]);
   }
   void handle(const epoll_event& event) noexcept {
     if (event.data.u64 == kWakeup) return;
@@ -336,7 +332,6 @@ class Epoll final : public Backend {
   std::size_t foreign_ = 0;  // waits for descriptors that are not ours
   bool watches_wakeup_ = false;
   std::array<epoll_event, 256> events_;
-  int events_left_ = 0;
 };
 
 }  // namespace

@@ -48,6 +48,11 @@ Task<std::string> read_to_end(const Socket* from) {
   }
 }
 
+Task<void> read_once(const Socket* from) {
+  std::array<char, 8> room;
+  co_await from->read(room);
+}
+
 Task<void> write_and_close(Socket* to, const std::string* text) {
   co_await to->write(*text);
   to->shutdown_write();
@@ -100,12 +105,34 @@ TEST_P(SocketTest, T8_MegabytesComeBackAsTheyWent) {
   EXPECT_EQ(run(echo_over, Address::loopback(0), text).value(), text);
 }
 
-// ---- Cancelling ----
+// ---- News that come while nobody asks ----
 
-Task<void> read_once(const Socket* from) {
-  std::array<char, 8> room;
-  co_await from->read(room);
+// What comes while its reader sleeps, and no operation is under way at all, is read afterwards.
+Task<std::string> sleeps_between_reads(Socket reader, Socket writer) {
+  // The reactor knows the reader from here on.
+  auto first = spawn(read_once, &reader);
+  co_await yield();
+  co_await writer.write("one");
+  co_await first;
+  co_await writer.write("two");
+  co_await sleep(1ms);  // the news come now
+  writer.shutdown_write();
+  co_await sleep(1ms);
+  const auto rest = co_await within(10s, read_to_end(&reader));
+  co_return rest.timed_out() ? "nothing came" : *rest;
 }
+
+Task<std::string> sleeps_between_reads_of_a_connection() {
+  Listener listener = Listener::bind(Address::loopback(0));
+  Socket writer = co_await connect(listener.local());
+  co_return co_await sleeps_between_reads(co_await listener.accept(), std::move(writer));
+}
+
+TEST_P(SocketTest, T8_WhatComesWhileNoOperationIsUnderWayIsNotMissed) {
+  EXPECT_EQ(run(sleeps_between_reads_of_a_connection).value(), "two");
+}
+
+// ---- Cancelling ----
 
 Task<std::string> reads_after_a_timeout(Listener* listener) {
   Socket client = co_await listener->accept();
