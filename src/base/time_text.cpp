@@ -5,12 +5,12 @@
 namespace tiffany {
 namespace {
 
-struct Unit {
+struct TextUnit {
   std::uint64_t nanoseconds;
   std::size_t digits;  // after the point
   const char* name;
 };
-constexpr Unit kUnits[] = {{1'000'000'000, 9, " s"}, {1'000'000, 6, " ms"}, {1'000, 3, " us"}};
+constexpr TextUnit kUnits[] = {{1'000'000'000, 9, " s"}, {1'000'000, 6, " ms"}, {1'000, 3, " us"}};
 
 }  // namespace
 
@@ -19,7 +19,7 @@ std::string duration_text(Duration duration) {
   const std::uint64_t size =
       count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
   std::string out = count < 0 ? "-" : "";
-  for (const Unit& unit : kUnits) {
+  for (const TextUnit& unit : kUnits) {
     if (size < unit.nanoseconds) continue;
     out += std::to_string(size / unit.nanoseconds);
     std::string rest = std::to_string(size % unit.nanoseconds);
