@@ -65,6 +65,7 @@ TEST(Error, NumbersAreStable) {
   EXPECT_EQ(static_cast<int>(Errc::relock), 161);
   EXPECT_EQ(static_cast<int>(Errc::primitive_gone), 162);
   EXPECT_EQ(static_cast<int>(Errc::holds_nothing), 163);
+  EXPECT_EQ(static_cast<int>(Errc::bad_json), 300);
 }
 
 TEST(Error, CarriesItsCodeAndItsSentenceAsAStandardException) {

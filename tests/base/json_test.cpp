@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "tiffany/base/error.hpp"
+
 namespace tiffany {
 namespace {
 
@@ -65,6 +67,49 @@ TEST(Json, P5_IntegersAreExactToTheLastBit) {
   json.value(std::int8_t{-7});
   json.end_array();
   EXPECT_EQ(out, "[-9223372036854775808,9223372036854775807,18446744073709551615,200,-7]");
+}
+
+TEST(Json, NumbersHaveTheFewestDigitsThatGiveThemBack) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_array();
+  for (const double number : {0.0, -0.0, 1.0, 0.1, -2.5, 1e300, 5e-324, 1.7976931348623157e308}) {
+    json.value(number);
+  }
+  json.value(0.1f);
+  json.member("key", 1.5);
+  json.end_array();
+  EXPECT_EQ(out, R"([0,-0,1,0.1,-2.5,1e+300,5e-324,1.7976931348623157e+308,0.1,"key":1.5])");
+}
+
+TEST(Json, WhatIsNotFiniteIsRefusedAndNothingIsWritten) {
+  std::string out;
+  JsonWriter json(out);
+  for (const double number :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity()}) {
+    try {
+      json.value(number);
+      ADD_FAILURE() << number;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::bad_argument);
+    }
+    EXPECT_THROW(json.value(static_cast<float>(number)), Error);
+  }
+  EXPECT_EQ(out, "");
+}
+
+TEST(Json, WhatIsJsonAlreadyIsPutInAsItIs) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_array();
+  json.raw_value(R"({"a": 1})");
+  json.raw_value("2");
+  json.key("k");
+  json.raw_value("[]");
+  json.value(3);
+  json.end_array();
+  EXPECT_EQ(out, R"([{"a": 1},2,"k":[],3])");
 }
 
 TEST(Json, P5_ControlCharactersAreEscaped) {

@@ -59,7 +59,8 @@ namespace tiffany {
   X(tls_truncated, 212, "a TLS stream ended without its other side having said so")          \
   X(tls_busy, 213, "two tasks read from, or wrote to, one TLS stream at the same time")      \
   X(tls_setup, 214, "a TLS context, a certificate, a key or a host name cannot be used")     \
-  X(tls_closed, 215, "a TLS stream was used after its end")
+  X(tls_closed, 215, "a TLS stream was used after its end")                                  \
+  X(bad_json, 300, "a text is not the JSON that was expected")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,

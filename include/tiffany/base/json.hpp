@@ -14,6 +14,8 @@
 // equal bytes. What it writes is valid UTF-8 whatever it is given: each broken sequence becomes
 // U+FFFD. Integers are written exactly, all 64 bits of them; readers that keep numbers as doubles
 // lose digits above 2^53, so what is compared rather than counted (hashes) is better a string.
+// Other numbers are written with the fewest digits that give the same number back; one that is not
+// finite has no JSON and is an error (bad_argument).
 //
 // It does not check that begin and end match, nor that a key has a value: that is the caller's.
 #pragma once
@@ -48,7 +50,11 @@ class JsonWriter {
       number_value(static_cast<std::uint64_t>(number));
     }
   }
+  void value(double number);
+  void value(float number);
   void null() { raw("null"); }
+  // What is JSON already, put in as it is.
+  void raw_value(std::string_view json) { raw(json); }
 
   template <class V>
   void member(std::string_view name, const V& what) {
