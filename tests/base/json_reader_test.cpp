@@ -143,6 +143,8 @@ TEST(JsonReader, EscapesBecomeWhatTheyStandFor) {
   EXPECT_EQ(string_of(R"("\"\\\/\b\f\n\r\t")"), "\"\\/\b\f\n\r\t");
   EXPECT_EQ(string_of(R"("a\u0041\u00e9\u20AC\ud83d\ude00z")"),
             "aA\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z");
+  EXPECT_EQ(string_of(R"("\u007f\u0080\u07ff\u0800\uffff")"),
+            "\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xEF\xBF\xBF");
   EXPECT_EQ(string_of(R"("\u0000")"), std::string(1, '\0'));
   EXPECT_EQ(string_of(R"("\uD800\uDC00\uDBFF\uDFFF")"), "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF");
   EXPECT_EQ(string_of("\"\x7F\xC3\xBC\""), "\x7F\xC3\xBC");
@@ -331,6 +333,10 @@ TEST(JsonReader, TheSentenceSaysWhatWasExpectedWhatIsThereAndWhere) {
             "The JSON text ends at byte 4, where a comma or the end of the array was expected.");
   EXPECT_EQ(refusal(" 12]", [](JsonReader& in) { in.string(); }),
             "The JSON text has 12] at byte 1, where a string was expected.");
+  EXPECT_EQ(refusal("[12 34]"),
+            "The JSON text has 34] at byte 4, where a comma or the end of the array was expected.");
+  EXPECT_EQ(refusal("12 34", [](JsonReader& in) { in.string(); }),
+            "The JSON text has 12 at byte 0, where a string was expected.");
   EXPECT_EQ(refusal("\"a\nb\""),
             "The JSON text has 0x0a at byte 2, where a character of a string was expected.");
   EXPECT_EQ(refusal("{\"a\"=1}"), "The JSON text has =1} at byte 4, where a colon was expected.");
@@ -340,6 +346,17 @@ TEST(JsonReader, TheSentenceSaysWhatWasExpectedWhatIsThereAndWhere) {
             "The JSON text has abcdefghijklmnopqrstuvwx... at byte 0, where a value was expected.");
   EXPECT_EQ(refusal("300", [](JsonReader& in) { in.fail("a colour", 0); }),
             "The JSON text has 300 at byte 0, where a colour was expected.");
+}
+
+TEST(JsonReader, ACommaPromisesAnElement) {
+  EXPECT_EQ(refusal("[1,]",
+                    [](JsonReader& in) {
+                      in.begin_array();
+                      in.next_element();
+                      in.integer();
+                      in.next_element();
+                    }),
+            "The JSON text has ] at byte 3, where a value was expected.");
 }
 
 TEST(JsonReader, CallsThatDoNotFitTheTextAreRefused) {
