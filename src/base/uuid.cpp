@@ -1,5 +1,7 @@
 #include "tiffany/base/uuid.hpp"
 
+#include <cstring>
+
 namespace tiffany {
 namespace {
 
@@ -27,6 +29,33 @@ Uuid Uuid::random(Random& source) noexcept {
     }
   }
   uuid.bytes_[6] = static_cast<std::uint8_t>((uuid.bytes_[6] & 0x0f) | 0x40);  // version 4
+  uuid.bytes_[8] = static_cast<std::uint8_t>((uuid.bytes_[8] & 0x3f) | 0x80);  // RFC 4122 variant
+  return uuid;
+}
+
+std::uint64_t Uuid::hash() const noexcept {
+  std::uint64_t half[2];
+  std::memcpy(half, bytes_.data(), sizeof half);
+  return half[0] ^ (half[1] * 0x9e3779b97f4a7c15u);
+}
+
+Uuid Uuid::derived(const Uuid& from, std::string_view name) noexcept {
+  Uuid uuid;
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::uint64_t bits = 0xcbf29ce484222325u + half;
+    const auto take = [&bits](std::uint8_t byte) { bits = (bits ^ byte) * 0x100000001b3u; };
+    for (const std::uint8_t byte : from.bytes_) take(byte);
+    for (const char c : name) take(static_cast<std::uint8_t>(c));
+    bits ^= bits >> 30;
+    bits *= 0xbf58476d1ce4e5b9u;
+    bits ^= bits >> 27;
+    bits *= 0x94d049bb133111ebu;
+    bits ^= bits >> 31;
+    for (std::size_t i = 0; i < 8; ++i, bits >>= 8) {
+      uuid.bytes_[half * 8 + i] = static_cast<std::uint8_t>(bits);
+    }
+  }
+  uuid.bytes_[6] = static_cast<std::uint8_t>((uuid.bytes_[6] & 0x0f) | 0x80);  // version 8
   uuid.bytes_[8] = static_cast<std::uint8_t>((uuid.bytes_[8] & 0x3f) | 0x80);  // RFC 4122 variant
   return uuid;
 }

@@ -60,7 +60,18 @@ namespace tiffany {
   X(tls_busy, 213, "two tasks read from, or wrote to, one TLS stream at the same time")      \
   X(tls_setup, 214, "a TLS context, a certificate, a key or a host name cannot be used")     \
   X(tls_closed, 215, "a TLS stream was used after its end")                                  \
-  X(bad_json, 300, "a text is not the JSON that was expected")
+  X(bad_json, 300, "a text is not the JSON that was expected")                               \
+  X(log_busy, 301, "another process writes the log that was to be opened")                   \
+  X(log_sealed, 302, "the log could not write, and takes no more records")                   \
+  X(log_damaged, 303, "a log holds what nobody wrote into it")                               \
+  X(unknown_type, 310, "no durable task of that name and version is registered")             \
+  X(unknown_durable, 311, "no durable task, promise, step or query has that name")           \
+  X(step_failed, 312, "a step of a durable task failed as often as it may be tried")         \
+  X(step_unknown, 313, "nobody knows whether a step had its effect before the crash")        \
+  X(durable_failed, 314, "the durable task whose result was asked for has failed")           \
+  X(durable_cancelled, 315, "a durable task was cancelled")                                  \
+  X(durable_stopped, 316, "a durable task does not run: it is paused, or its log is wrong")  \
+  X(durable_misuse, 317, "a durable task was used in a way that its log cannot record")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,

@@ -21,6 +21,13 @@ class Uuid {
   // Accepts the 36-character form, in either case. Anything else gives no value.
   static std::optional<Uuid> parse(std::string_view text) noexcept;
 
+  // For hash tables whose order nobody sees.
+  std::uint64_t hash() const noexcept;
+  bool nil() const noexcept { return *this == Uuid(); }
+
+  // The same for equal arguments, everywhere and always: names what a task makes (version 8).
+  static Uuid derived(const Uuid& from, std::string_view name) noexcept;
+
   // Lower case, 8-4-4-4-12.
   std::string text() const;
 

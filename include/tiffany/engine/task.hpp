@@ -98,10 +98,9 @@ class AwaitYield {
 };
 
 // co_await of another coroutine: a call.
-template <class T>
+template <class T, class Promise = typename Task<T>::promise_type>
 class AwaitTask {
  public:
-  using Promise = typename Task<T>::promise_type;
   explicit AwaitTask(std::coroutine_handle<Promise> callee) noexcept : callee_(callee) {}
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> caller) noexcept {
@@ -134,6 +133,12 @@ class Awaiters {
   static auto of(Task<T>&& task) noexcept {
     return AwaitTask<T>(task.coroutine_.get());
   }
+  // Coroutines of other types, which say themselves who may await them.
+  template <class C>
+    requires requires(C&& coroutine) { std::move(coroutine).call_from_task(); }
+  static auto of(C&& coroutine) noexcept {
+    return std::move(coroutine).call_from_task();
+  }
   static AwaitYield of(Yield) noexcept { return AwaitYield(); }
   template <Call C>
   static auto of(C&& call) noexcept
@@ -154,7 +159,8 @@ class Awaiters {
   }
   template <class X>
     requires(!Call<std::remove_cvref_t<X>> || std::is_lvalue_reference_v<X>) &&
-            (!WaitableHandle<std::remove_cvref_t<X>>)
+            (!WaitableHandle<std::remove_cvref_t<X>>) &&
+            (!requires(X&& coroutine) { std::move(coroutine).call_from_task(); })
   static void of(X&&) {
     if constexpr (IsTask<std::remove_cvref_t<X>>::value) {
       static_assert(always_false<X>,
@@ -199,7 +205,7 @@ class PromiseBase : public Frame {
     return Awaiters::of(std::forward<A>(awaited));
   }
 
- private:
+ protected:
   void stop_at(Site at) noexcept { site = std::bit_cast<std::source_location>(at); }
 };
 

@@ -1,0 +1,79 @@
+// The body of a durable task: a coroutine that may await only what can be recorded.
+//
+//   Durable<Receipt> order(Flow& flow, Order order) {
+//     const Charge charge = co_await flow.step("charge", [&] { return bank.charge(order); });
+//     co_await flow.sleep(24h);
+//     ...
+//   }
+//
+// It may call other such coroutines and await them. A Task, a sleep() or a socket cannot be awaited here,
+// which the compiler says: whatever happens outside belongs into a step (durable/flow.hpp), whose result is
+// recorded, so that it is not done again when the task comes back after a crash.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <type_traits>
+#include <utility>
+
+#include "tiffany/engine/task.hpp"
+
+namespace tiffany {
+
+class DurableCall;
+template <class T>
+class DurableHandle;
+namespace detail {
+template <class T>
+class AwaitSlot;
+}
+
+template <class T = void>
+class [[nodiscard("a Durable does nothing until it is awaited")]] Durable {
+ public:
+  static_assert(!std::is_reference_v<T>,
+                "a Durable returns a value; return a pointer or std::reference_wrapper instead");
+  using value_type = T;
+
+  class promise_type : public detail::ValuePromise<T> {
+   public:
+    using typename detail::PromiseBase::Site;
+
+    Durable get_return_object() noexcept {
+      return Durable(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+    template <class U>
+    auto await_transform(Durable<U>&& callee, Site at = __builtin_source_location()) noexcept {
+      this->stop_at(at);
+      return std::move(callee).call();
+    }
+    template <class U>
+    auto await_transform(const DurableHandle<U>& handle, Site at = __builtin_source_location()) {
+      this->stop_at(at);
+      return detail::AwaitCall<detail::AwaitSlot<U>>(handle);
+    }
+    template <class C>
+    auto await_transform(C&& call, Site at = __builtin_source_location()) noexcept {
+      static_assert(
+          std::derived_from<std::remove_cvref_t<C>, DurableCall>,
+          "a durable task can await only what its log records: the functions of its Flow, "
+          "handles from it, and other Durable coroutines. Put everything else into a step: "
+          "co_await flow.step(\"name\", [&]() -> Task<T> { ... })");
+      return detail::ValuePromise<T>::await_transform(std::forward<C>(call), at);
+    }
+  };
+
+  Durable(Durable&&) noexcept = default;
+  Durable& operator=(Durable&&) noexcept = default;
+
+  // For the coroutines that may await it.
+  auto call() && noexcept { return detail::AwaitTask<T, promise_type>(coroutine_.get()); }
+
+ private:
+  explicit Durable(std::coroutine_handle<promise_type> coroutine) noexcept
+      : coroutine_(coroutine) {}
+
+  detail::CoroutineOwner<promise_type> coroutine_;
+};
+
+}  // namespace tiffany

@@ -1,0 +1,510 @@
+// What a durable task can do: the one door between its code and the world.
+//
+//   co_await flow.step("charge", [&] { return bank.charge(order); })    done once; its result is recorded
+//   co_await flow.sleep(24h)                                             also when the process is gone meanwhile
+//   auto ok = co_await flow.promise<bool>("approval");                   kept from outside, by ok.id()
+//   auto child = co_await flow.spawn("ship", order);                     another durable task
+//   co_await ok                                                          the value of a handle, when it has come
+//   co_await flow.race(ok, flow_timer)                                   which of them came first
+//   Signal s = co_await flow.signal<Signal>("changed");
+//   co_await flow.checkpoint(state);                                     forgets what came before
+//   flow.now(), flow.random(), flow.uuid(), flow.version("change", 1, 2)
+//
+// When the task comes back after a crash, its code runs again from the start, and each of these gives what
+// its log says it gave the first time, in the same order, until the end of the log is reached. So the code must ask
+// for everything that may differ from run to run here, and not do anything outside of a step.
+//
+// The code is compared with the log on the way: each call must be the one that was recorded in its place,
+// by kind, name and arguments. The first that is not stops the task, paused, with both sides in the report;
+// nothing is appended to its log.
+//
+// Steps are named by what they do. Their identity is the path (flow.enter), the name, and how often that name
+// was used before: "pay/charge#2".
+//
+// Cancel of a durable task (Host::cancel): thrown as a DurableCancelled where the task waits, at the place in
+// its log where the cancel was recorded, and at every wait after it.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tiffany/base/codec.hpp"
+#include "tiffany/base/error.hpp"
+#include "tiffany/base/random.hpp"
+#include "tiffany/base/time.hpp"
+#include "tiffany/base/uuid.hpp"
+#include "tiffany/core/system_call.hpp"
+#include "tiffany/durable/step.hpp"
+
+namespace tiffany {
+
+class Flow;
+
+// The task was cancelled, by Host::cancel or because its parent ended.
+class DurableCancelled : public Error {
+ public:
+  using Error::Error;
+};
+
+// ---- What is awaited ----
+
+namespace detail {
+
+// One thing that a task has asked for and that will come, or has come.
+struct Slot;
+
+// Keeps a slot as long as somebody may still ask for it.
+class SlotRef {
+ public:
+  SlotRef() noexcept = default;
+  SlotRef(FlowState* flow, Slot* slot) noexcept : flow_(flow), slot_(slot) {}
+  SlotRef(SlotRef&& other) noexcept
+      : flow_(std::exchange(other.flow_, nullptr)), slot_(std::exchange(other.slot_, nullptr)) {}
+  SlotRef& operator=(SlotRef&& other) noexcept {
+    std::swap(flow_, other.flow_);
+    std::swap(slot_, other.slot_);
+    return *this;
+  }
+  ~SlotRef();
+
+  FlowState* flow() const noexcept { return flow_; }
+  Slot* get() const noexcept { return slot_; }
+  bool arrived() const noexcept;
+  // Its value as JSON; throws what it failed with.
+  const std::string& value() const;
+
+ private:
+  FlowState* flow_ = nullptr;
+  Slot* slot_ = nullptr;
+};
+
+}  // namespace detail
+
+// Everything that a durable task awaits. The task goes on when `ready` says so, which is asked each time
+// that something has come, in the order of the log.
+class DurableCall : public SystemCall {
+ public:
+  Answer start(Scheduler& scheduler, TaskRecord& task);
+  void withdraw(TaskRecord& task) noexcept final;
+  bool take_back(TaskRecord& task) noexcept final;
+  std::string describe() const override;
+  bool waits_for_outside() const noexcept final { return true; }
+
+ protected:
+  DurableCall(FlowState& flow, std::source_location site) noexcept : flow_(&flow), site_(site) {}
+  ~DurableCall() = default;
+  FlowState& flow() const noexcept { return *flow_; }
+  const std::source_location& site() const noexcept { return site_; }
+
+ private:
+  friend class FlowState;
+  // Asks for what it is; called once.
+  virtual void issue() = 0;
+  virtual bool ready() const = 0;
+
+  FlowState* flow_;
+  std::source_location site_;
+};
+
+template <class T>
+class DurableHandle;
+
+namespace detail {
+
+template <class T>
+T decode(const std::string& json) {
+  if constexpr (std::is_void_v<T>) {
+    return;
+  } else {
+    return from_json<T>(json);
+  }
+}
+
+// co_await of one handle, or of something that is asked for and awaited at once.
+template <class T>
+class [[nodiscard("this does nothing until awaited")]] AwaitSlot : public DurableCall {
+ public:
+  using value_type = T;
+  static constexpr CallName call_name{"durable"};
+  AwaitSlot(FlowState& flow, Slot* slot, std::source_location site) noexcept
+      : DurableCall(flow, site), slot_(slot) {}
+  explicit AwaitSlot(const DurableHandle<T>& handle)
+      : DurableCall(*handle.slot().flow(), std::source_location()), slot_(handle.slot().get()) {}
+  T finish() const;
+
+ protected:
+  AwaitSlot(FlowState& flow, std::source_location site) noexcept : DurableCall(flow, site) {}
+  void issue() override {}
+  bool ready() const override;
+  Slot* slot_ = nullptr;
+};
+
+bool slot_arrived(const Slot* slot) noexcept;
+void drop_slot(FlowState& flow, Slot* slot) noexcept;
+const std::string& slot_value(FlowState& flow, const Slot* slot);
+void check_cancelled(FlowState& flow);
+
+template <class T>
+bool AwaitSlot<T>::ready() const {
+  return slot_arrived(slot_);
+}
+template <class T>
+T AwaitSlot<T>::finish() const {
+  return decode<T>(slot_value(flow(), slot_));
+}
+
+}  // namespace detail
+
+// Something that a durable task has asked for: a timer, a promise, a child, a step under way. Move-only.
+template <class T>
+class DurableHandle {
+ public:
+  using value_type = T;
+  DurableHandle() noexcept = default;
+  explicit DurableHandle(detail::SlotRef slot) noexcept : slot_(std::move(slot)) {}
+
+  // Of the promise or the child, for those outside; the nil UUID for others.
+  Uuid id() const noexcept;
+  bool arrived() const noexcept { return slot_.arrived(); }
+
+  const detail::SlotRef& slot() const noexcept { return slot_; }
+
+ private:
+  detail::SlotRef slot_;
+};
+
+// ---- Steps ----
+
+namespace detail {
+
+// co_await flow.step(name, fn).
+template <class F>
+class [[nodiscard("a step does nothing until awaited: co_await flow.step(...)")]] StepCall final
+    : public AwaitSlot<StepResult<F>>,
+      private StepCode {
+ public:
+  static constexpr CallName call_name{"step"};
+  StepCall(FlowState& flow, std::string_view name, StepOptions options, F fn,
+           std::source_location site)
+      : AwaitSlot<StepResult<F>>(flow, site),
+        name_(name),
+        options_(std::move(options)),
+        fn_(std::move(fn)) {}
+  ~StepCall() {
+    if (this->slot_ != nullptr) drop_slot(this->flow(), this->slot_);
+  }
+
+ private:
+  void issue() override {
+    this->slot_ = issue_step(this->flow(), name_, options_, *this, this->site());
+  }
+  bool suspends() const noexcept override { return kStepSuspends<F>; }
+  void call(Attempt& attempt, std::string& result) override {
+    if constexpr (!kStepSuspends<F>) call_step(fn_, attempt, result);
+  }
+  Task<void> run(Attempt& attempt, std::string& result) override {
+    if constexpr (kStepSuspends<F>) {
+      return run_step(invoke_step(fn_, attempt), &result);
+    } else {
+      call_step(fn_, attempt, result);
+      return nothing();
+    }
+  }
+
+  std::string_view name_;
+  StepOptions options_;
+  F fn_;
+};
+
+// Asks for a handle: co_await gives it at once.
+template <class T>
+class [[nodiscard("this does nothing until awaited")]] HandleCall final : public DurableCall {
+ public:
+  using value_type = DurableHandle<T>;
+  static constexpr CallName call_name{"ask"};
+  using Issue = Slot* (*)(FlowState&, const std::string& name, const std::string& arguments,
+                          const std::source_location&);
+  HandleCall(FlowState& flow, Issue how, std::string name, std::string arguments,
+             std::source_location site)
+      : DurableCall(flow, site),
+        issue_(how),
+        name_(std::move(name)),
+        arguments_(std::move(arguments)) {}
+  DurableHandle<T> finish() {
+    check_cancelled(flow());
+    return DurableHandle<T>(SlotRef(&flow(), slot_));
+  }
+
+ private:
+  void issue() override { slot_ = issue_(flow(), name_, arguments_, site()); }
+  bool ready() const override { return true; }
+  Issue issue_;
+  std::string name_;
+  std::string arguments_;
+  Slot* slot_ = nullptr;
+};
+
+Slot* issue_timer(FlowState&, const std::string&, const std::string&, const std::source_location&);
+Slot* issue_promise(FlowState&, const std::string&, const std::string&,
+                    const std::source_location&);
+Slot* issue_child(FlowState&, const std::string&, const std::string&, const std::source_location&);
+
+class [[nodiscard("sleep does nothing until awaited")]] SleepCall final : public AwaitSlot<void> {
+ public:
+  static constexpr CallName call_name{"durable_sleep"};
+  SleepCall(FlowState& flow, Duration delay, std::source_location site) noexcept
+      : AwaitSlot<void>(flow, site), delay_(delay) {}
+  void finish();
+
+ private:
+  void issue() override;
+  Duration delay_;
+};
+
+// Waits until some of several have come.
+class SeveralCall : public DurableCall {
+ protected:
+  SeveralCall(FlowState& flow, std::vector<Slot*> slots, std::source_location site)
+      : DurableCall(flow, site), slots_(std::move(slots)) {}
+  ~SeveralCall() = default;
+  void issue() override;
+  std::vector<Slot*> slots_;
+};
+
+// The index of the one that came first.
+class [[nodiscard("race does nothing until awaited")]] RaceCall final : public SeveralCall {
+ public:
+  using value_type = std::size_t;
+  static constexpr CallName call_name{"durable_race"};
+  using SeveralCall::SeveralCall;
+  std::size_t finish() const;
+
+ private:
+  bool ready() const override;
+};
+
+template <class... Ts>
+class [[nodiscard("gather does nothing until awaited")]] GatherCall final : public SeveralCall {
+ public:
+  using value_type = std::tuple<ValueOf<Ts>...>;
+  static constexpr CallName call_name{"durable_gather"};
+  using SeveralCall::SeveralCall;
+  value_type finish() const {
+    check_cancelled(flow());
+    return values(std::index_sequence_for<Ts...>());
+  }
+
+ private:
+  template <std::size_t... Is>
+  value_type values(std::index_sequence<Is...>) const {
+    return value_type{value_of<Ts>(slots_[Is])...};
+  }
+  template <class T>
+  ValueOf<T> value_of(Slot* slot) const {
+    const std::string& json = slot_value(flow(), slot);
+    if constexpr (std::is_void_v<T>) {
+      return Unit();
+    } else {
+      return from_json<T>(json);
+    }
+  }
+  bool ready() const override;
+};
+bool all_or_one_failed(const std::vector<Slot*>& slots) noexcept;
+template <class... Ts>
+bool GatherCall<Ts...>::ready() const {
+  return all_or_one_failed(slots_);
+}
+
+class SignalWait : public DurableCall {
+ protected:
+  SignalWait(FlowState& flow, std::string name, std::source_location site)
+      : DurableCall(flow, site), name_(std::move(name)) {}
+  ~SignalWait() = default;
+  void issue() override {}
+  bool ready() const override;
+  std::string take();
+
+ private:
+  std::string name_;
+};
+template <class T>
+class [[nodiscard("signal does nothing until awaited")]] SignalCall final : public SignalWait {
+ public:
+  using value_type = T;
+  static constexpr CallName call_name{"durable_signal"};
+  SignalCall(FlowState& flow, std::string name, std::source_location site)
+      : SignalWait(flow, std::move(name), site) {}
+  T finish() { return decode<T>(take()); }
+};
+
+class CheckpointWait : public AwaitSlot<void> {
+ public:
+  static constexpr CallName call_name{"durable_checkpoint"};
+  CheckpointWait(FlowState& flow, std::string state, std::source_location site)
+      : AwaitSlot<void>(flow, site), state_(std::move(state)) {}
+  void finish();
+
+ private:
+  void issue() override;
+  std::string state_;
+};
+
+int agreed_version(FlowState& flow, std::string_view change, int oldest, int newest,
+                   const std::source_location& site);
+const std::string* saved_state(FlowState& flow);
+
+}  // namespace detail
+
+// ---- The door ----
+
+class Flow {
+ public:
+  using Site = std::source_location;
+
+  explicit Flow(FlowState& state) noexcept : state_(&state) {}
+  Flow(const Flow&) = delete;
+  Flow& operator=(const Flow&) = delete;
+
+  // Runs `fn`, or gives what it gave when it ran before. `fn` takes nothing or an Attempt&, and returns a value
+  // or a Task of one. See durable/step.hpp for retries, timeouts and what an effect may be.
+  template <class F>
+  auto step(std::string_view name, F&& fn, Site site = Site::current()) {
+    return step(name, StepOptions(), std::forward<F>(fn), site);
+  }
+  template <class F>
+  auto step(std::string_view name, StepOptions options, F&& fn, Site site = Site::current()) {
+    static_assert(std::is_lvalue_reference_v<F> || std::is_trivially_destructible_v<F>,
+                  "a step captures by reference: write [&], or keep the callable in a variable and "
+                  "pass that (GCC 12 destroys owning captures twice in an awaited expression)");
+    return detail::StepCall<std::decay_t<F>>(*state_, name, std::move(options), std::forward<F>(fn),
+                                             site);
+  }
+
+  // Until that much time has passed on the clock of the wall, counted from the first time it was asked for.
+  detail::SleepCall sleep(Duration delay, Site site = Site::current()) {
+    return detail::SleepCall(*state_, delay, site);
+  }
+  detail::HandleCall<void> timer(Duration delay, Site site = Site::current()) {
+    return detail::HandleCall<void>(*state_, &detail::issue_timer, "timer",
+                                    std::to_string(delay.count()), site);
+  }
+  // Something that somebody outside will give: Host::complete(handle.id(), value).
+  template <class T>
+  detail::HandleCall<T> promise(std::string name, Site site = Site::current()) {
+    return detail::HandleCall<T>(*state_, &detail::issue_promise, std::move(name), std::string(),
+                                 site);
+  }
+  // Another durable task, by the name it is registered with. It is cancelled when this one ends before it.
+  template <class T, class... Args>
+  detail::HandleCall<T> spawn(std::string type, const Args&... args) {
+    return detail::HandleCall<T>(*state_, &detail::issue_child, std::move(type),
+                                 detail::arguments_json(args...), Site::current());
+  }
+
+  template <class... Ts>
+  detail::GatherCall<Ts...> gather(const DurableHandle<Ts>&... handles) {
+    return detail::GatherCall<Ts...>(*state_, slots(handles...), Site::current());
+  }
+  template <class... Ts>
+  detail::RaceCall race(const DurableHandle<Ts>&... handles) {
+    static_assert(sizeof...(Ts) > 0, "a race needs something to wait for");
+    return detail::RaceCall(*state_, slots(handles...), Site::current());
+  }
+  template <class T>
+  detail::RaceCall race(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
+    std::vector<detail::Slot*> all;
+    for (const auto& handle : handles) all.push_back(handle.slot().get());
+    return detail::RaceCall(*state_, std::move(all), site);
+  }
+
+  // The next value that came under that name.
+  template <class T>
+  detail::SignalCall<T> signal(std::string name, Site site = Site::current()) {
+    return detail::SignalCall<T>(*state_, std::move(name), site);
+  }
+  // Answers Host::query(task, name) as long as the task lives.
+  void on_query(std::string name, std::function<std::string()> answer);
+
+  // Forgets everything that was recorded so far: when the task comes back, its code starts with
+  // `state<S>(...)` giving this. Signals that nobody has taken are kept. Nothing may be under way.
+  template <class S>
+  detail::CheckpointWait checkpoint(const S& state, Site site = Site::current()) {
+    return detail::CheckpointWait(*state_, to_json(state), site);
+  }
+  // The state of the last checkpoint; `initial` when there was none. To be asked for first.
+  template <class S>
+  S state(S initial) const {
+    const std::string* saved = detail::saved_state(*state_);
+    return saved != nullptr ? from_json<S>(*saved) : std::move(initial);
+  }
+
+  // Which of two ways to go: the one that was taken when this task came here first. `newest` for a task
+  // that comes here now, `oldest` for one that was here before the change was made.
+  int version(std::string_view change, int oldest, int newest, Site site = Site::current()) {
+    return detail::agreed_version(*state_, change, oldest, newest, site);
+  }
+
+  // Microseconds since 1970: when what the task knows last came to it.
+  std::int64_t now() const noexcept;
+  Random& random() noexcept;
+  Uuid uuid() noexcept;
+  // Of this task.
+  const Uuid& id() const noexcept;
+  bool replaying() const noexcept;
+
+  // Steps are named below this until the guard goes.
+  class Path {
+   public:
+    Path(FlowState& state, std::string_view name);
+    ~Path();
+    Path(const Path&) = delete;
+    Path& operator=(const Path&) = delete;
+
+   private:
+    FlowState& state_;
+    std::size_t size_;
+  };
+  [[nodiscard]] Path enter(std::string_view name) { return Path(*state_, name); }
+
+  // Holds cancels back until the guard goes: for what must be put in order first.
+  class Shield {
+   public:
+    explicit Shield(FlowState& state) noexcept;
+    ~Shield();
+    Shield(const Shield&) = delete;
+    Shield& operator=(const Shield&) = delete;
+
+   private:
+    FlowState& state_;
+  };
+  [[nodiscard]] Shield shield() noexcept { return Shield(*state_); }
+
+ private:
+  template <class... Ts>
+  static std::vector<detail::Slot*> slots(const DurableHandle<Ts>&... handles) {
+    return {handles.slot().get()...};
+  }
+
+  FlowState* state_;
+};
+
+namespace detail {
+Uuid id_of(const Slot* slot) noexcept;
+}
+template <class T>
+Uuid DurableHandle<T>::id() const noexcept {
+  return slot_.get() != nullptr ? detail::id_of(slot_.get()) : Uuid();
+}
+
+}  // namespace tiffany

@@ -1,0 +1,199 @@
+// Where durable tasks live: their types, their log, and everything that can be done to them from outside.
+//
+//   Registry types;
+//   types.add("order", 1, order);
+//   Host host(types, wal::LogOptions("wal"));
+//   const Recovery recovery = co_await host.open();       // everything unfinished goes on
+//   const Uuid id = co_await host.start("order", Order{...});
+//   const Receipt receipt = co_await host.result<Receipt>(id);
+//   co_await host.close();
+//
+// What returns from here is on the disk: a task that was started, a signal that was sent, a result that was given will
+// be there after a crash at any later moment.
+//
+// A host belongs to one scheduler. Its tasks run there as system calls allow, beside everything else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tiffany/base/codec.hpp"
+#include "tiffany/base/random.hpp"
+#include "tiffany/core/handle.hpp"
+#include "tiffany/durable/durable.hpp"
+#include "tiffany/durable/flow.hpp"
+#include "tiffany/sync/event.hpp"
+#include "tiffany/wal/log.hpp"
+#include "tiffany/wal/scan.hpp"
+
+namespace tiffany {
+
+// ---- Types of tasks ----
+
+struct DurableType {
+  std::string name;
+  int version = 1;
+  int accepts = 1;  // the oldest version whose logs this code goes on with
+  std::function<Durable<std::string>(Flow&, std::string_view arguments)> make;
+};
+
+namespace detail {
+
+template <class R, class... As>
+Durable<std::string> call_durable(Durable<R> (*body)(Flow&, As...), Flow* flow,
+                                  std::tuple<std::decay_t<As>...> arguments) {
+  Durable<R> call =
+      std::apply([&](auto&... each) { return body(*flow, std::move(each)...); }, arguments);
+  if constexpr (std::is_void_v<R>) {
+    co_await std::move(call);
+    co_return "null";
+  } else {
+    co_return to_json(co_await std::move(call));
+  }
+}
+
+template <class T>
+Task<T> decoded(Task<std::string> json) {
+  const std::string text = co_await std::move(json);
+  if constexpr (!std::is_void_v<T>) co_return from_json<T>(text);
+}
+
+}  // namespace detail
+
+class Registry {
+ public:
+  // `body` is a coroutine Durable<R> f(Flow&, arguments...), whose arguments and result have codecs. A log says which
+  // version its task began with. When the code changes in a way that such a log must know of, raise the
+  // version, and say in `accepts` from which one on it can still go on: see docs/18-durable-tasks.md.
+  template <class R, class... As>
+  void add(std::string name, int version, Durable<R> (*body)(Flow&, As...), int accepts = 0) {
+    DurableType type{std::move(name), version, accepts != 0 ? accepts : version, {}};
+    type.make = [body](Flow& flow, std::string_view arguments) {
+      return detail::call_durable(body, &flow,
+                                  from_json<std::tuple<std::decay_t<As>...>>(arguments));
+    };
+    add(std::move(type));
+  }
+  void add(DurableType type);
+  // Null when there is none of that name.
+  const DurableType* find(std::string_view name) const noexcept;
+
+ private:
+  std::map<std::string, DurableType, std::less<>> types_;
+};
+
+// ---- What is known of tasks ----
+
+enum class DurableStatus : std::uint8_t {
+  running,      // its code is under way, or waits
+  paused,       // by an operator, or because its type is not here
+  diverged,     // its code does not do what its log says
+  quarantined,  // its log is damaged
+  completed,
+  failed,
+  cancelled,
+};
+std::string_view name_of(DurableStatus status) noexcept;
+
+struct DurableInfo {
+  Uuid id;
+  std::string type;
+  int version = 0;
+  DurableStatus status = DurableStatus::running;
+  std::string detail;  // the result as JSON, or why
+};
+
+struct Recovery {
+  std::size_t resumed = 0;
+  std::size_t paused = 0;  // no such type, or no such version
+  std::size_t diverged = 0;
+  std::size_t quarantined = 0;
+  std::size_t finished = 0;  // had ended before
+  std::vector<std::string>
+      notes;  // a sentence for each task that was not resumed, and for each damage
+  std::string text() const;
+};
+
+class HostOptions {
+ public:
+  HostOptions() = default;
+  bool start_paused = false;  // resume nothing by itself
+  // How many tasks, and how many bytes of their logs, are read and replayed at a time.
+  std::size_t replay_tasks = 256;
+  std::size_t replay_bytes = std::size_t{32} << 20;
+};
+
+class HostCore;
+
+class Host {
+ public:
+  Host(const Registry& types, wal::LogOptions log, HostOptions options = HostOptions());
+  // Without close(): as in a crash, except that steps which are under way are cancelled. Nothing more is written.
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  // Locks and reads the log, and resumes what had not ended.
+  Task<Recovery> open();
+  // Ends the code of all tasks where it is, without a word in their logs, and closes the log in good order. They go on
+  // when it is opened again.
+  Task<void> close();
+
+  // ---- From outside ----
+
+  template <class... Args>
+  Task<Uuid> start(std::string type, const Args&... args) {
+    return start_task(std::move(type), detail::arguments_json(args...), new_id());
+  }
+  // With an id of the caller's choice: a second start with the same one is the same task.
+  Task<Uuid> start_task(std::string type, std::string arguments, Uuid id);
+  Uuid new_id();
+
+  // Waits until the task has ended. Throws what it failed with, as an Error with the recorded sentence.
+  template <class T>
+  Task<T> result(Uuid id) {
+    return detail::decoded<T>(result_json(id));
+  }
+  Task<std::string> result_json(Uuid id);
+
+  template <class T>
+  Task<void> signal(Uuid task, std::string name, const T& value) {
+    return signal_json(task, std::move(name), to_json(value));
+  }
+  Task<void> signal_json(Uuid task, std::string name, std::string value);
+  // Keeps a promise. True for the first who does; what comes later is ignored.
+  template <class T>
+  Task<bool> complete(Uuid promise, const T& value) {
+    return complete_json(promise, to_json(value), true);
+  }
+  // Or breaks it: `value` is then a sentence.
+  Task<bool> complete_json(Uuid promise, std::string value, bool success);
+
+  Task<void> cancel(Uuid task, std::string why);
+  // Ends it without running any more of its code.
+  Task<void> kill(Uuid task, std::string why);
+  Task<void> pause(Uuid task);
+  Task<void> resume(Uuid task);
+  // Forgets the end of a task that failed, and everything from that step on: "charge#1".
+  Task<void> retry(Uuid task, std::string from);
+
+  std::string query(Uuid task, std::string_view name);
+  std::optional<DurableInfo> info(Uuid task) const;
+  std::vector<DurableInfo> tasks() const;
+  wal::Log& log();
+
+ private:
+  std::shared_ptr<HostCore> core_;
+};
+
+}  // namespace tiffany

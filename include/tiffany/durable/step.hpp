@@ -1,0 +1,200 @@
+// Steps: how often they are tried, how long they may take, and what their effect is to the world.
+//
+//   co_await flow.step("charge", StepOptions().at_most_once(), [&](Attempt& attempt) -> Task<Charge> {
+//     co_return co_await bank.charge(order, attempt.key());
+//   });
+//
+// What happens when the process dies while a step is under way is decided by its class:
+//
+//   idempotent      It is run again, with the same key. The default: right for what can be done twice, and for
+//                   services that take an idempotency key.
+//   at_most_once    That it begins is on the disk before it does. If no end is, nobody knows whether the effect
+//                   took place: the step fails with Errc::step_unknown, and the task decides. It is never run again.
+//   transactional   As idempotent, but first `find(key)` is asked whether the effect took place; if it gives a
+//                   result, that is the result. For effects in a database, which keep the key beside them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tiffany/base/codec.hpp"
+#include "tiffany/base/outcome.hpp"
+#include "tiffany/base/time.hpp"
+#include "tiffany/engine/task.hpp"
+
+namespace tiffany {
+
+class FlowState;
+
+namespace detail {
+
+struct Slot;
+
+// Arguments as an array; what can be read as text is text.
+template <class... Args>
+std::string arguments_json(const Args&... args) {
+  std::string text;
+  JsonWriter out(text);
+  [[maybe_unused]] const auto write = [&out](const auto& arg) {
+    if constexpr (std::is_convertible_v<decltype(arg), std::string_view>) {
+      write_json(out, std::string(std::string_view(arg)));
+    } else {
+      write_json(out, arg);
+    }
+  };
+  out.begin_array();
+  (write(args), ...);
+  out.end_array();
+  return text;
+}
+
+}  // namespace detail
+
+enum class StepEffect : std::uint8_t { idempotent, at_most_once, transactional };
+
+class Retry {
+ public:
+  // As often as this in all, with pauses that begin with `first` and grow by `factor` up to `longest`.
+  explicit Retry(int attempts = 1, Duration first_pause = std::chrono::milliseconds(100),
+                 double growth = 2.0, Duration longest_pause = std::chrono::minutes(1)) noexcept
+      : most(attempts), first(first_pause), factor(growth), longest(longest_pause) {}
+  int most;
+  Duration first;
+  double factor;
+  Duration longest;
+
+  Duration pause_after(int attempt) const noexcept;
+};
+
+class StepOptions {
+ public:
+  StepOptions() = default;
+
+  StepOptions&& at_most_once() && {
+    effect = StepEffect::at_most_once;
+    return std::move(*this);
+  }
+  // The result as JSON, or nothing when the effect did not take place.
+  StepOptions&& transactional(
+      std::function<std::optional<std::string>(const std::string&)> ask) && {
+    effect = StepEffect::transactional;
+    find = std::move(ask);
+    return std::move(*this);
+  }
+  StepOptions&& retry(Retry how) && {
+    policy = how;
+    return std::move(*this);
+  }
+  // For each attempt; it is then cancelled, and has failed.
+  StepOptions&& timeout(Duration longest) && {
+    limit = longest;
+    return std::move(*this);
+  }
+  // What the step depends on: part of its key, and compared with the log.
+  template <class... Args>
+  StepOptions&& arguments(const Args&... args) && {
+    about = detail::arguments_json(args...);
+    return std::move(*this);
+  }
+
+  StepEffect effect = StepEffect::idempotent;
+  Retry policy{};
+  std::optional<Duration> limit{};
+  std::string about{};
+  std::function<std::optional<std::string>(const std::string&)> find{};
+};
+
+// One attempt at a step, for the code that makes it.
+class Attempt {
+ public:
+  Attempt(const FlowState& flow, const detail::Slot& slot, int number, std::string details)
+      : flow_(flow), slot_(slot), number_(number), details_(std::move(details)) {}
+  // The same for every attempt at this step of this task, in this process and in later ones; different for
+  // every other step, and for other arguments.
+  std::string key() const;
+  int number() const noexcept { return number_; }
+  // Says how far it has come. The last word is kept for the next attempt, also after a crash.
+  void heartbeat(std::string details) { details_ = std::move(details); }
+  const std::string& details() const noexcept { return details_; }
+
+ private:
+  const FlowState& flow_;
+  const detail::Slot& slot_;
+  int number_;
+  std::string details_;
+};
+
+namespace detail {
+
+template <class F>
+auto invoke_step(F& fn, Attempt& attempt) {
+  if constexpr (std::is_invocable_v<F&, Attempt&>) {
+    return fn(attempt);
+  } else {
+    static_assert(std::is_invocable_v<F&>,
+                  "a step takes nothing, or an Attempt&, and returns a value or a Task of one");
+    return fn();
+  }
+}
+template <class F>
+using StepReturn = decltype(invoke_step(std::declval<F&>(), std::declval<Attempt&>()));
+
+template <class R>
+struct StepValue {
+  using type = R;
+};
+template <class R>
+struct StepValue<Task<R>> {
+  using type = R;
+};
+template <class F>
+using StepResult = typename StepValue<StepReturn<F>>::type;
+template <class F>
+inline constexpr bool kStepSuspends = IsTask<StepReturn<F>>::value;
+
+// The code of a step, whatever its type.
+class StepCode {
+ public:
+  virtual bool suspends() const noexcept = 0;
+  // Appends the result as JSON.
+  virtual void call(Attempt& attempt, std::string& result) = 0;
+  virtual Task<void> run(Attempt& attempt, std::string& result) = 0;
+
+ protected:
+  ~StepCode() = default;
+};
+
+template <class F>
+void call_step(F& fn, Attempt& attempt, std::string& result) {
+  if constexpr (std::is_void_v<StepResult<F>>) {
+    invoke_step(fn, attempt);
+    result = "null";
+  } else {
+    result = to_json(invoke_step(fn, attempt));
+  }
+}
+// By the type of the value and not of the callable: GCC 12 does not take lambdas of coroutines as
+// parameters of others.
+template <class R>
+Task<void> run_step(Task<R> step, std::string* result) {
+  if constexpr (std::is_void_v<R>) {
+    co_await std::move(step);
+    *result = "null";
+  } else {
+    *result = to_json(co_await std::move(step));
+  }
+}
+Task<void> nothing();
+
+Slot* issue_step(FlowState& flow, std::string_view name, const StepOptions& options, StepCode& code,
+                 const std::source_location& site);
+}  // namespace detail
+
+}  // namespace tiffany

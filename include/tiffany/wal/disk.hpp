@@ -1,0 +1,68 @@
+// Everything that a log does to the world outside, in one place, so that tests can put another world
+// under it: one that tears writes, loses what was not synced, and fails.
+//
+// What is awaited goes through the reactor of the scheduler and blocks nobody else; what is not is
+// short, or is done before anything else runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiffany/engine/task.hpp"
+
+namespace tiffany::wal {
+
+class DiskFile {
+ public:
+  virtual ~DiskFile() = default;
+
+  // All of it, or an error.
+  virtual Task<void> write(std::uint64_t at, std::string_view bytes) = 0;
+  // Until everything that was written is on the disk. After an error nobody knows what is: the file
+  // must not be used any more.
+  virtual Task<void> sync() = 0;
+  // A hint that may be lost: it is neither awaited nor synced.
+  virtual void note(std::uint64_t at, std::string_view bytes) noexcept = 0;
+};
+
+// The bytes of a file as they were when it was opened for reading.
+class DiskContent {
+ public:
+  virtual ~DiskContent() = default;
+  virtual std::string_view bytes() const noexcept = 0;
+};
+
+// Held as long as this process may write below a directory.
+class DiskLock {
+ public:
+  virtual ~DiskLock() = default;
+};
+
+class Disk {
+ public:
+  virtual ~Disk() = default;
+
+  // The names in a directory, sorted; none when it does not exist.
+  virtual std::vector<std::string> list(const std::string& directory) = 0;
+  // With those above it.
+  virtual void make_directory(const std::string& path) = 0;
+  virtual std::unique_ptr<DiskFile> open(const std::string& path) = 0;  // made when missing
+  virtual std::unique_ptr<DiskContent> read(const std::string& path) = 0;
+  virtual bool exists(const std::string& path) = 0;
+  virtual Task<void> rename(std::string from, std::string to) = 0;
+  virtual Task<void> remove(std::string path) = 0;
+  // Until creations, renames and removals in a directory are on the disk.
+  virtual Task<void> sync_directory(std::string path) = 0;
+  // Null when another process has it; `holder` is then what it wrote about itself.
+  virtual std::unique_ptr<DiskLock> lock(const std::string& path, const std::string& about,
+                                         std::string& holder) = 0;
+};
+
+// The file system of the machine.
+std::unique_ptr<Disk> system_disk();
+
+}  // namespace tiffany::wal

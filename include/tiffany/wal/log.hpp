@@ -1,0 +1,159 @@
+// A write-ahead log that is open for writing.
+//
+//   std::shared_ptr<Log> log = co_await Log::open(LogOptions("wal"), index);
+//   log->append(task, entry, Level::sync, &ticket);      // plain call; the ticket is told when it is synced
+//   co_await log->flush();
+//   co_await log->close();                               // ShutdownMarker, synced
+//
+// A system task of the scheduler writes what has been appended, syncs it, and tells those who wait; what is
+// appended meanwhile goes with the next sync. There is no timer: one record alone is synced at once, and
+// five hundred that wait at the same time share one sync. The task exists while there is something to
+// write, so that a log at rest keeps no scheduler running.
+//
+// One process at a time: the directory is locked, and each owner has a higher epoch than the one before.
+//
+// When a write or a sync fails, the log is sealed: what was not synced by then fails with Errc::log_sealed, so
+// does every later append, and the files are left as they are. Nothing is tried again: after a failed
+// sync nobody knows what is on the disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/engine/task.hpp"
+#include "tiffany/sync/event.hpp"
+#include "tiffany/wal/disk.hpp"
+#include "tiffany/wal/record.hpp"
+#include "tiffany/wal/scan.hpp"
+
+namespace tiffany::wal {
+
+class LogOptions {
+ public:
+  explicit LogOptions(std::string where = "wal") : directory(std::move(where)) {}
+
+  std::string directory;
+  Layout layout = Layout::journal;
+  std::size_t segment_size = std::size_t{16} << 20;  // of the journal; 4 MiB at least
+  // Whoever wants to append more than this without any of it being synced has to wait.
+  std::size_t most_queued = std::size_t{1} << 20;
+  std::shared_ptr<Disk> disk{};  // default: system_disk()
+  // Time of the first moment of the scheduler's clock, in microseconds since 1970. Default: by the
+  // clock of the system; under a virtual clock, the time of the youngest record.
+  std::int64_t epoch_time = -1;
+};
+
+// Whoever waits for a record to be on the disk. Must live until it is told.
+class Ticket {
+ public:
+  // An error: it is not, and never will be.
+  virtual void synced(std::exception_ptr error) noexcept = 0;
+
+ protected:
+  Ticket() noexcept = default;
+  ~Ticket() = default;
+
+ private:
+  friend class Log;
+  Ticket* next_ = nullptr;
+};
+
+struct LogCounters {
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t syncs = 0;
+};
+
+class Log : public std::enable_shared_from_this<Log> {
+ public:
+  // Locks the directory, reads what is there into `index`, and begins to write behind it. Errc::log_busy when
+  // another process has it.
+  static Task<std::shared_ptr<Log>> open(LogOptions options, LogIndex& index);
+  virtual ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  // Gives the record its number in its task, and queues it. `ticket` is for Level::sync. Throws
+  // Errc::log_sealed, or Errc::bad_argument for a line that is too long.
+  std::uint64_t append(TaskLog& task, Entry entry, Level level = Level::lazy,
+                       Ticket* ticket = nullptr);
+  // Until everything that has been appended is synced.
+  Task<void> flush();
+  // Writes the marker, syncs, and gives the directory free.
+  Task<void> close();
+
+  bool has_room() const noexcept { return queued_ < options_.most_queued; }
+  // Set while there is room.
+  Event& room() noexcept { return room_; }
+  bool sealed() const noexcept { return sealed_ != nullptr; }
+  std::uint64_t epoch() const noexcept { return epoch_; }
+  const LogCounters& counters() const noexcept { return counters_; }
+  const LogOptions& options() const noexcept { return options_; }
+  Disk& disk() noexcept { return *options_.disk; }
+  // Now, in microseconds since 1970; constant within a turn of the scheduler.
+  std::int64_t wall_time() const noexcept;
+  // When the clock of the scheduler will show that time.
+  Time scheduler_time(std::int64_t wall) const noexcept;
+
+ protected:
+  Log(Scheduler& scheduler, LogOptions options);
+
+  // Lines that are written and synced together.
+  struct Batch {
+    std::uint32_t file = 0;
+    std::uint64_t offset = 0;
+    std::string bytes;
+    Uuid task;                // in the layout with a file for each
+    Ticket* first = nullptr;  // told in this order
+    Ticket* last = nullptr;
+  };
+
+  // The batch that a line of at most this size goes into; `task` is whose.
+  virtual Batch& batch_for(TaskLog& task, std::size_t size) = 0;
+  virtual std::uint32_t seed_of(const Batch& batch) const noexcept = 0;
+  // Writes and syncs some of what is queued and tells their tickets. Throws when that fails.
+  virtual Task<void> write_some() = 0;
+  virtual bool anything_queued() const noexcept = 0;
+  // Takes everything that is queued and has a ticket, to fail it.
+  virtual Ticket* take_tickets() noexcept = 0;
+  virtual Task<void> begin(const LogIndex& index) = 0;
+  // A new segment: its first line.
+  std::string owner_payload(std::uint32_t segment, std::uint64_t after) const;
+  void tell(Batch& batch) noexcept;
+  // Those who wait for the second wait with those of the first.
+  static void join(Batch& first, Batch& second) noexcept;
+  void written(std::size_t bytes) noexcept;
+
+  Scheduler& scheduler_;
+  LogOptions options_;
+  LogCounters counters_;
+  TaskLog own_;  // of the records about the log itself
+
+ private:
+  void start_writing();
+  Task<void> write_loop();
+  Task<void> write_all();
+  void seal(std::exception_ptr error) noexcept;
+  std::string_view stamp();
+
+  std::unique_ptr<DiskLock> lock_;
+  std::uint64_t epoch_ = 0;
+  std::int64_t offset_ = 0;  // wall time minus the scheduler's, in microseconds
+  std::int64_t stamped_ = -1;
+  std::string stamp_;
+  std::size_t queued_ = 0;
+  Event room_{true};
+  Event rest_{true};  // set while nobody writes
+  std::exception_ptr sealed_;
+};
+
+std::shared_ptr<Log> make_journal(Scheduler& scheduler, LogOptions options);
+std::shared_ptr<Log> make_files(Scheduler& scheduler, LogOptions options);
+
+}  // namespace tiffany::wal

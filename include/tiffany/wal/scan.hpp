@@ -1,0 +1,101 @@
+// Reading a log back: every line is checked, every record is found by its task, and what is wrong is
+// told from what was merely not finished when the power went.
+//
+// Only the last batch of the last file can be unfinished: it was written and its sync had not come back,
+// so nobody depends on it. It is cut off. A line that is wrong anywhere else is damage. The tasks that
+// it may have belonged to are quarantined: nothing of theirs runs until somebody has looked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tiffany/base/uuid.hpp"
+#include "tiffany/wal/disk.hpp"
+#include "tiffany/wal/record.hpp"
+
+namespace tiffany::wal {
+
+enum class Layout : std::uint8_t {
+  journal,  // segments that all tasks share: <number>.journal
+  files,    // a file for each task: <uuid>.wal
+};
+
+// Where a line is. `file` is the number of a segment; zero in the other layout.
+struct Position {
+  std::uint32_t file = 0;
+  std::uint32_t size = 0;  // without the line break
+  std::uint64_t offset = 0;
+};
+
+// What is known of one task.
+struct TaskLog {
+  Uuid id;
+  std::vector<Position>
+      records;  // Spawn, the last Checkpoint if there is one, and what came after it
+  std::uint64_t last_seq = 0;
+  std::uint64_t order = 0;  // which record of the whole log was its last
+  bool ended = false;
+  std::string quarantine;  // why nothing of it may run; empty when it may
+};
+
+struct Damage {
+  std::string file;
+  std::size_t line = 0;
+  std::uint64_t offset = 0;
+  std::string expected;
+  std::string found;
+  // As a sentence.
+  std::string text() const;
+};
+
+struct Segment {
+  std::uint32_t number = 0;
+  std::string path;
+  std::uint64_t size = 0;  // of what is valid
+};
+
+// Everything that a directory holds, as it was found.
+class LogIndex {
+ public:
+  // In the order in which they came to be; the log itself is the one with the nil UUID.
+  std::vector<std::unique_ptr<TaskLog>> tasks;
+  std::vector<Segment> segments;
+  std::vector<Damage> damage;
+  std::uint64_t epoch = 0;  // of the last owner
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;     // of all lines
+  std::uint64_t cut = 0;       // bytes of an unfinished batch
+  std::int64_t last_time = 0;  // of the youngest record, in microseconds since 1970
+  bool shut_down = false;      // the last record says so
+
+  TaskLog* find(const Uuid& id) const noexcept;
+  TaskLog& at(const Uuid& id);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Uuid& id) const noexcept {
+      return static_cast<std::size_t>(id.hash());
+    }
+  };
+  std::unordered_map<Uuid, TaskLog*, Hash> by_id_;
+};
+
+// What the checksums of a segment begin with. Another one for each segment: a line that is left from the
+// last time the file was used is not taken for a record.
+std::uint32_t seed_of_segment(std::uint32_t number);
+std::string segment_name(std::uint32_t number);
+
+// Reads all of a log. Never changes anything, needs no lock, and throws only for what cannot be read.
+LogIndex scan(Disk& disk, const std::string& directory, Layout layout);
+
+// The lines of one task, in their order, each with a checksum that begins with nothing (as in
+// <uuid>.wal), and a line break.
+std::vector<std::string> lines_of(Disk& disk, const std::string& directory, const LogIndex& index,
+                                  const TaskLog& task);
+
+}  // namespace tiffany::wal

@@ -1,0 +1,64 @@
+// What a host knows of one task.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "durable/flow_state.hpp"
+#include "tiffany/sync/event.hpp"
+
+namespace tiffany {
+
+struct HostCore::Entry {
+  explicit Entry(wal::TaskLog& of) : log(of) {}
+  wal::TaskLog& log;
+  const DurableType* type = nullptr;
+  std::string type_name;
+  int version = 0;
+  Uuid parent;
+  DurableStatus status = DurableStatus::running;
+  std::string detail;
+  std::unique_ptr<FlowState> flow;  // while its code is under way
+  Handle<void> task;
+  Event done;
+  std::exception_ptr broken;
+};
+
+namespace detail {
+
+// Waits for one record.
+class Synced final : public wal::Ticket {
+ public:
+  Event event;
+  std::exception_ptr error;
+  void synced(std::exception_ptr failed) noexcept override {
+    error = std::move(failed);
+    event.set();
+  }
+};
+
+struct FlowlessRecord {
+  wal::Log* log;
+  wal::TaskLog* task;
+  wal::RecordType type;
+  std::string_view id;
+  std::string_view payload;
+};
+Task<void> synced_record(FlowlessRecord record);
+
+// Lets the task of a host await the code of a durable one.
+class RunDurable {
+ public:
+  explicit RunDurable(Durable<std::string> code) noexcept : code_(std::move(code)) {}
+  auto call_from_task() && noexcept { return std::move(code_).call(); }
+
+ private:
+  Durable<std::string> code_;
+};
+
+}  // namespace detail
+
+}  // namespace tiffany

@@ -1,0 +1,144 @@
+#include "tiffany/durable/flow.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "durable/flow_state.hpp"
+
+namespace tiffany {
+
+Answer DurableCall::start(Scheduler&, TaskRecord& task) {
+  return flow_->begin_wait(*this, task) ? Answer::now : Answer::parked;
+}
+
+void DurableCall::withdraw(TaskRecord&) noexcept { flow_->end_wait(); }
+
+// The code of a step lives in the frame that waits for it: that cannot go before the step has ended.
+bool DurableCall::take_back(TaskRecord& task) noexcept {
+  if (!flow_->unwind()) return false;
+  withdraw(task);
+  return true;
+}
+
+std::string DurableCall::describe() const {
+  return "the log of durable task " + flow_->id().text();
+}
+
+namespace detail {
+
+SlotRef::~SlotRef() {
+  if (slot_ != nullptr) flow_->drop(slot_);
+}
+bool SlotRef::arrived() const noexcept { return slot_arrived(slot_); }
+const std::string& SlotRef::value() const { return slot_value(*flow_, slot_); }
+
+bool slot_arrived(const Slot* slot) noexcept { return slot != nullptr && slot->arrived; }
+void drop_slot(FlowState& flow, Slot* slot) noexcept { flow.drop(slot); }
+Uuid id_of(const Slot* slot) noexcept { return slot->uuid; }
+void check_cancelled(FlowState& flow) { flow.check_cancelled(); }
+
+const std::string& slot_value(FlowState& flow, const Slot* slot) {
+  if (!slot_arrived(slot)) {
+    flow.check_cancelled();
+    throw Error(Errc::durable_misuse, "The value of an empty durable handle was asked for.");
+  }
+  if (slot->unknown) throw Error(Errc::step_unknown, slot->value);
+  if (slot->failed) {
+    const bool step = slot->kind == SlotKind::step;
+    throw Error(step ? Errc::step_failed : Errc::durable_failed, slot->value);
+  }
+  return slot->value;
+}
+
+Slot* issue_step(FlowState& flow, std::string_view name, const StepOptions& options, StepCode& code,
+                 const std::source_location& site) {
+  return flow.issue_step(name, options, code, site);
+}
+Slot* issue_timer(FlowState& flow, const std::string&, const std::string& delay,
+                  const std::source_location& site) {
+  return flow.issue_timer(Duration(std::stoll(delay)), site);
+}
+Slot* issue_promise(FlowState& flow, const std::string& name, const std::string&,
+                    const std::source_location& site) {
+  return flow.issue_promise(name, site);
+}
+Slot* issue_child(FlowState& flow, const std::string& type, const std::string& arguments,
+                  const std::source_location& site) {
+  return flow.issue_child(type, arguments, site);
+}
+
+Task<void> nothing() { co_return; }
+
+void SleepCall::issue() { slot_ = flow().issue_timer(delay_, site()); }
+void SleepCall::finish() {
+  slot_value(flow(), slot_);
+  flow().drop(std::exchange(slot_, nullptr));
+}
+
+void SeveralCall::issue() {
+  for (const Slot* slot : slots_) {
+    if (slot == nullptr) {
+      throw Error(Errc::durable_misuse, "An empty durable handle was given to gather or race.");
+    }
+  }
+}
+bool RaceCall::ready() const { return std::any_of(slots_.begin(), slots_.end(), slot_arrived); }
+std::size_t RaceCall::finish() const {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slot_arrived(slots_[i])) return i;
+  }
+  flow().check_cancelled();
+  return 0;
+}
+bool all_or_one_failed(const std::vector<Slot*>& slots) noexcept {
+  return std::all_of(slots.begin(), slots.end(), slot_arrived) ||
+         std::any_of(slots.begin(), slots.end(),
+                     [](const Slot* slot) { return slot->arrived && slot->failed; });
+}
+
+bool SignalWait::ready() const { return flow().has_signal(name_); }
+std::string SignalWait::take() { return flow().take_signal(name_); }
+
+void CheckpointWait::issue() { slot_ = flow().issue_checkpoint(state_, site()); }
+void CheckpointWait::finish() {
+  slot_value(flow(), slot_);
+  flow().drop(std::exchange(slot_, nullptr));
+}
+
+int agreed_version(FlowState& flow, std::string_view change, int oldest, int newest,
+                   const std::source_location& site) {
+  return flow.version(change, oldest, newest, site);
+}
+
+const std::string* saved_state(FlowState& flow) {
+  if (flow.asked_anything) {
+    throw Error(
+        Errc::durable_misuse,
+        "flow.state() comes first: what was asked for before it would not be in the log after "
+        "a checkpoint.");
+  }
+  return flow.saved ? &*flow.saved : nullptr;
+}
+
+}  // namespace detail
+
+void Flow::on_query(std::string name, std::function<std::string()> answer) {
+  state_->queries.insert_or_assign(std::move(name), std::move(answer));
+}
+std::int64_t Flow::now() const noexcept { return state_->now; }
+Random& Flow::random() noexcept { return state_->random; }
+Uuid Flow::uuid() noexcept { return Uuid::random(state_->random); }
+const Uuid& Flow::id() const noexcept { return state_->id(); }
+bool Flow::replaying() const noexcept { return state_->replaying(); }
+
+Flow::Path::Path(FlowState& state, std::string_view name)
+    : state_(state), size_(state.path.size()) {
+  state_.path += name;
+  state_.path += '/';
+}
+Flow::Path::~Path() { state_.path.resize(size_); }
+
+Flow::Shield::Shield(FlowState& state) noexcept : state_(state) { ++state_.shields; }
+Flow::Shield::~Shield() { --state_.shields; }
+
+}  // namespace tiffany

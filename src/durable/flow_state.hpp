@@ -1,0 +1,191 @@
+// What is behind a Flow: the log of one task, how far its code has come in it, and what it waits for.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "durable/host_core.hpp"
+#include "tiffany/core/handle.hpp"
+#include "tiffany/core/timer.hpp"
+#include "tiffany/durable/flow.hpp"
+#include "tiffany/wal/log.hpp"
+
+namespace tiffany {
+
+namespace detail {
+
+enum class SlotKind : std::uint8_t { step, timer, promise, child, checkpoint };
+std::string_view name_of(SlotKind kind) noexcept;
+
+struct Slot final : public wal::Ticket, public Timer {
+  Slot(FlowState& of, SlotKind what, std::string name);
+  void synced(std::exception_ptr error) noexcept override;
+
+  FlowState& flow;
+  SlotKind kind;
+  std::string id;             // "pay/charge#2"
+  Uuid uuid;                  // of a promise or a child
+  std::uint64_t command = 0;  // the record in which it was asked for
+  std::string value;          // JSON, or the sentence of the failure
+  std::int64_t time = 0;      // when that was recorded
+  bool recorded = false;      // the value has been appended; nothing can change it
+  bool failed = false;
+  bool unknown = false;  // of a failure: whether the effect took place
+  bool arrived = false;  // the code may know
+  bool begun = false;    // the log has its beginning (StepStart)
+  bool wanted = true;    // somebody may still ask for it
+  bool live = false;     // it is under way in this process
+  bool running = false;  // a task works for it
+  int attempts = 0;
+  std::string details;  // the last heartbeat
+  std::string hash;
+  StepCode* code = nullptr;
+  const StepOptions* options = nullptr;
+  std::int64_t due = 0;  // of a timer
+  Handle<void> runner;
+};
+
+// A call that the log says was made.
+struct Recorded {
+  std::string kind;
+  std::string id;
+  std::string hash;
+  std::string place;
+  std::uint64_t seq = 0;
+  std::int64_t due = 0;
+  int value = 0;       // of a version
+  bool used = false;   // the code has made it again
+  bool begun = false;  // a StepStart
+  int attempts = 0;
+  std::string details;
+};
+
+// Something that came to the task, in the order of the log.
+struct Notice {
+  enum class Kind : std::uint8_t { slot, signal, cancel };
+  Kind kind = Kind::slot;
+  Slot* slot = nullptr;
+  std::string
+      id;  // of the slot, when it is not known yet; the name of a signal; why it was cancelled
+  std::string value;
+  bool failed = false;
+  bool unknown = false;
+  std::int64_t time = 0;
+};
+
+}  // namespace detail
+
+class FlowState {
+ public:
+  FlowState(HostCore& host, wal::TaskLog& log, const DurableType& type);
+  ~FlowState();
+  FlowState(const FlowState&) = delete;
+  FlowState& operator=(const FlowState&) = delete;
+
+  // Takes in the lines of the log, and gives the arguments of the task.
+  void load(const std::vector<std::string>& lines);
+
+  // ---- For calls ----
+  using Slot = detail::Slot;
+  bool begin_wait(DurableCall& call, TaskRecord& task);
+  void end_wait() noexcept { waiting_ = nullptr; }
+  Slot* issue_step(std::string_view name, const StepOptions& options, detail::StepCode& code,
+                   const std::source_location& site);
+  Slot* issue_timer(Duration delay, const std::source_location& site);
+  Slot* issue_promise(const std::string& name, const std::source_location& site);
+  Slot* issue_child(const std::string& type, const std::string& arguments,
+                    const std::source_location& site);
+  Slot* issue_checkpoint(const std::string& state, const std::source_location& site);
+  int version(std::string_view change, int oldest, int newest, const std::source_location& site);
+  bool has_signal(const std::string& name) const noexcept;
+  std::string take_signal(const std::string& name);
+  void check_cancelled() const;
+  void drop(Slot* slot) noexcept;
+
+  // ---- From outside ----
+  void slot_arrived(Slot& slot) noexcept;                 // its record is synced
+  void broken(const std::exception_ptr& error) noexcept;  // the log is sealed
+  void notice(detail::Notice notice);                     // its record is synced
+  bool runs_step() const noexcept { return busy_ != nullptr; }
+  // The code is being ended from outside, without a word in the log. True: it can be at once.
+  bool unwind() noexcept;
+  bool unwinding() const noexcept { return unwinding_; }
+  void step_ended() noexcept;
+  // The code has returned. False: that is not what the log says, and the task has been stopped.
+  bool finish();
+  // It is among those that the host counts as being replayed.
+  bool counted() const noexcept { return !live_; }
+  void settle(Slot& slot, wal::RecordType type, std::string value, bool failed,
+              bool unknown = false);
+  void child_ended(Slot& slot, const std::string& json, bool success);
+
+  HostCore& host() const noexcept { return host_; }
+  const Uuid& id() const noexcept { return log_.id; }
+  bool replaying() const noexcept { return next_command_ < commands_.size() || !notices_.empty(); }
+
+  std::uint64_t append(wal::RecordType type, std::string_view payload,
+                       const std::source_location* site = nullptr, std::uint64_t cause = 0,
+                       wal::Level level = wal::Level::lazy, wal::Ticket* ticket = nullptr);
+
+  Flow flow{*this};
+  std::string arguments = "[]";
+  std::optional<std::string> saved;  // the state of the last checkpoint
+  std::string path;
+  std::unordered_map<std::string, std::function<std::string()>> queries;
+  Random random;
+  std::int64_t now = 0;
+  std::string divergence;  // why it was stopped
+  bool asked_anything = false;
+  TaskRecord* task = nullptr;
+  std::vector<Uuid> children() const;
+  int shields = 0;
+  std::size_t bytes = 0;  // of the log that is being replayed
+
+ private:
+  friend struct detail::Slot;
+  std::string next_id(std::string_view name);
+  // The record of this call in the log. Null: it is new. `differs`: the task has been stopped.
+  detail::Recorded* match(std::string_view kind, const std::string& id, const std::string& hash,
+                          const std::source_location& site, bool& differs);
+  Slot* make_slot(detail::SlotKind kind, std::string id);
+  bool advance();
+  void deliver(detail::Notice& notice);
+  void caught_up();
+  void go_live(Slot& slot);
+  void begin_step(Slot& slot, const std::source_location& site);
+  void record_start(Slot& slot, const std::source_location* site, wal::Ticket* ticket);
+  void begin_runner(Slot& slot);
+  Task<void> run_step(Slot* slot);
+  Task<std::string> try_step(Slot* slot, Attempt* attempt, std::string* result);
+  void try_inline(Slot& slot, const std::source_location* site);
+  void diverge(std::string text);
+  bool cancel_is_due() const noexcept { return cancelled_.has_value() && shields == 0; }
+  void go_on() noexcept;
+
+  HostCore& host_;
+  wal::TaskLog& log_;
+  std::string id_text_;
+  const DurableType& type_;
+  int log_version_ = 1;
+  DurableCall* waiting_ = nullptr;
+  std::unordered_map<std::string, std::uint32_t> uses_;
+  std::unordered_map<std::string, std::unique_ptr<Slot>> slots_;
+  std::vector<detail::Recorded> commands_;
+  std::size_t next_command_ = 0;
+  std::deque<detail::Notice> notices_;
+  std::deque<std::pair<std::string, std::string>> mailbox_;
+  std::optional<std::string> cancelled_;
+  Slot* busy_ = nullptr;  // the step that a task works for
+  bool unwinding_ = false;
+  bool live_ = false;    // the end of the log was reached once
+  std::string payload_;  // scratch
+};
+
+}  // namespace tiffany

@@ -1,0 +1,153 @@
+// A log of a task, taken in again: which calls its code made, and what came to it, in their order.
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "durable/fields.hpp"
+#include "durable/flow_state.hpp"
+#include "tiffany/wal/record.hpp"
+
+namespace tiffany {
+namespace {
+
+using detail::Fields;
+using detail::Notice;
+using detail::Recorded;
+using wal::RecordType;
+
+class History {
+ public:
+  std::vector<Recorded> commands;
+  std::deque<Notice> notices;
+
+  Recorded& command(std::string kind, std::string id) {
+    const auto known = by_id_.find(id);
+    if (known != by_id_.end()) return commands[known->second];
+    by_id_.emplace(id, commands.size());
+    commands.emplace_back();
+    commands.back().kind = std::move(kind);
+    commands.back().id = std::move(id);
+    return commands.back();
+  }
+  // Everything from a call on is as if it had not been.
+  void forget_from(const std::string& id) {
+    const auto known = by_id_.find(id);
+    if (known == by_id_.end()) return;
+    const std::uint64_t seq = commands[known->second].seq;
+    std::erase_if(commands, [seq](const Recorded& each) { return each.seq >= seq; });
+    std::erase_if(notices, [this, seq](const Notice& each) {
+      return each.kind == Notice::Kind::slot && seq_of_[each.id] >= seq;
+    });
+    by_id_.clear();
+    for (std::size_t i = 0; i < commands.size(); ++i) by_id_.emplace(commands[i].id, i);
+  }
+  void clear() {
+    commands.clear();
+    notices.clear();
+    by_id_.clear();
+    seq_of_.clear();
+  }
+  void came(Notice notice, std::uint64_t seq) {
+    seq_of_[notice.id] = seq;
+    notices.push_back(std::move(notice));
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t> by_id_;
+  std::unordered_map<std::string, std::uint64_t> seq_of_;
+};
+
+Notice notice_of(const Fields& fields, std::string id, std::int64_t time) {
+  Notice notice;
+  notice.id = std::move(id);
+  notice.time = time;
+  notice.failed = fields.has("error");
+  notice.unknown = fields.has("unknown");
+  notice.value = notice.failed ? fields.text("error") : std::string(fields.raw("result"));
+  return notice;
+}
+
+}  // namespace
+
+void FlowState::load(const std::vector<std::string>& lines) {
+  History history;
+  for (const std::string& line : lines) {
+    wal::RecordView view;
+    const std::string_view text = std::string_view(line).substr(0, line.size() - 1);
+    if (wal::read_line(text, 0, view) != wal::LineFault::none) {
+      throw Error(Errc::log_damaged, "A line of the log of task " + id_text_ +
+                                         " was right when the log was opened and is not now.");
+    }
+    bytes += line.size();
+    const Fields fields(view.payload, text);
+    const std::int64_t time = wal::parse_time(view.ts).value_or(0);
+    const auto remember = [&](const char* kind, std::string id) -> Recorded& {
+      Recorded& recorded = history.command(kind, std::move(id));
+      if (recorded.seq == 0) recorded.seq = view.seq;
+      recorded.hash = fields.text("hash");
+      recorded.place = fields.place();
+      return recorded;
+    };
+    switch (view.type) {
+      case RecordType::Spawn:
+        arguments = fields.raw("args");
+        log_version_ = static_cast<int>(fields.number("version"));
+        now = time;
+        break;
+      case RecordType::StepStart: {
+        Recorded& recorded = remember("step", fields.text("step"));
+        recorded.begun = true;
+        recorded.attempts = static_cast<int>(fields.number("attempt"));
+        recorded.details = fields.text("details");
+        break;
+      }
+      case RecordType::StepEnd:
+        remember("step", fields.text("step"));
+        history.came(notice_of(fields, fields.text("step"), time), view.seq);
+        break;
+      case RecordType::Command: {
+        const std::string op = fields.text("op");
+        if (op == "retry") {
+          history.forget_from(fields.text("from"));
+        } else if (op == "timer" || op == "promise" || op == "spawn" || op == "version") {
+          Recorded& recorded = remember(op.c_str(), fields.text("id"));
+          recorded.due = wal::parse_time(fields.text("until")).value_or(0);
+          recorded.value = static_cast<int>(fields.number("value"));
+        }
+        break;
+      }
+      case RecordType::Resumed:
+      case RecordType::Approval:
+        if (fields.has("signal")) {
+          history.came({Notice::Kind::signal, nullptr, fields.text("signal"),
+                        std::string(fields.raw("value")), false, false, time},
+                       view.seq);
+        } else if (fields.has("cancel")) {
+          history.came(
+              {Notice::Kind::cancel, nullptr, fields.text("cancel"), {}, false, false, time},
+              view.seq);
+        } else {
+          history.came(notice_of(fields, fields.text("of"), time), view.seq);
+        }
+        break;
+      case RecordType::Checkpoint:
+        history.clear();
+        saved = std::string(fields.raw("state"));
+        mailbox_.clear();
+        for (auto& [name, value] : fields.pairs("mailbox")) {
+          mailbox_.emplace_back(std::move(name), std::move(value));
+        }
+        if (fields.has("cancelled")) cancelled_ = fields.text("cancelled");
+        now = time;
+        break;
+      default:
+        break;
+    }
+  }
+  commands_ = std::move(history.commands);
+  notices_ = std::move(history.notices);
+}
+
+}  // namespace tiffany

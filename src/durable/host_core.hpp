@@ -1,0 +1,102 @@
+// What is behind a Host. Its tasks keep it, so that it is there until the last of them has ended.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tiffany/durable/host.hpp"
+
+namespace tiffany {
+
+class HostCore : public std::enable_shared_from_this<HostCore> {
+ public:
+  HostCore(const Registry& types, wal::LogOptions log, HostOptions options);
+  ~HostCore();
+  HostCore(const HostCore&) = delete;
+  HostCore& operator=(const HostCore&) = delete;
+  Task<Recovery> open();
+  Task<void> close();
+  Task<Uuid> start_task(std::string type, std::string arguments, Uuid id);
+  Uuid new_id() noexcept;
+  Task<std::string> result_json(Uuid id);
+  Task<void> signal_json(Uuid task, std::string name, std::string value);
+  Task<bool> complete_json(Uuid promise, std::string value, bool success);
+  Task<void> cancel(Uuid task, std::string why);
+  Task<void> kill(Uuid task, std::string why);
+  Task<void> pause(Uuid task);
+  Task<void> resume(Uuid task);
+  Task<void> retry(Uuid task, std::string from);
+  std::string query(Uuid task, std::string_view name);
+  std::optional<DurableInfo> info(Uuid task) const;
+  std::vector<DurableInfo> tasks() const;
+  wal::Log& log() noexcept { return *log_; }
+  // The host is gone: what runs ends where it is.
+  void abandon() noexcept;
+
+ private:
+  friend class FlowState;
+  struct Entry;
+  struct Hash {
+    std::size_t operator()(const Uuid& id) const noexcept {
+      return static_cast<std::size_t>(id.hash());
+    }
+  };
+
+  Entry& entry(const Uuid& id, std::string_view what);
+  Entry* find(const Uuid& id) const noexcept;
+  Entry& add_entry(wal::TaskLog& log);
+  Entry& add_task(const DurableType& type, const Uuid& id, const Uuid& parent);
+  void append_spawn(Entry& entry, const std::string& arguments, wal::Level level,
+                    wal::Ticket* ticket);
+  void begin(Entry& entry, std::string arguments);
+  void begin_again(Entry& entry);
+  void run_flow(Entry& entry);
+  Task<void> run(Entry* entry);
+  void ended(Entry& entry, DurableStatus status, std::string detail);
+  Task<void> stop(Entry& entry);
+  Task<void> cancel_child(Uuid id);
+  Task<void> record(Entry& entry, wal::RecordType type, std::string payload);
+  void require_alive(const Entry& entry, std::string_view what) const;
+  DurableInfo info_of(const Entry& entry) const;
+
+  // Opening.
+  bool prepare(Entry& entry);
+  bool check_type(Entry& entry);
+  bool was_paused(const Entry& entry);
+  void read_first(Entry& entry);
+  void read_end(Entry& entry);
+  std::string line_at(const wal::TaskLog& task, std::size_t index);
+  std::vector<std::string> lines(const wal::TaskLog& task);
+  bool may_replay() const noexcept;
+
+  // For flows.
+  void replayed(FlowState& flow) noexcept;
+  void note_divergence(FlowState& flow, const std::string& text);
+  void flow_broken(FlowState& flow, const std::exception_ptr& error) noexcept;
+  void adopt_child(detail::Slot& slot);
+
+  const Registry types_;
+  wal::LogOptions log_options_;
+  HostOptions options_;
+  Scheduler* scheduler_ = nullptr;
+  wal::LogIndex index_;
+  std::shared_ptr<wal::Log> log_;
+  Recovery recovery_;
+  std::unordered_map<Uuid, std::unique_ptr<Entry>, Hash> entries_;
+  std::vector<Entry*> order_;                               // as they came to be
+  std::unordered_map<Uuid, detail::Slot*, Hash> promises_;  // and children, by their UUID
+  std::unordered_map<std::uint32_t, std::unique_ptr<wal::DiskContent>> contents_;
+  Random random_{0};
+  std::size_t replaying_tasks_ = 0;
+  std::size_t replaying_bytes_ = 0;
+  Event replay_room_{true};
+};
+
+}  // namespace tiffany

@@ -1,0 +1,185 @@
+// Opening a log: everything in it that has not ended goes on, a bounded number at a time.
+#include <sys/random.h>
+
+#include <string>
+#include <utility>
+
+#include "durable/entry.hpp"
+#include "durable/fields.hpp"
+#include "tiffany/base/hash.hpp"
+#include "tiffany/wal/record.hpp"
+
+namespace tiffany {
+
+using wal::RecordType;
+
+std::string Recovery::text() const {
+  std::string text = "resumed " + std::to_string(resumed) + ", paused " + std::to_string(paused) +
+                     ", diverged " + std::to_string(diverged) + ", quarantined " +
+                     std::to_string(quarantined) + ", finished " + std::to_string(finished);
+  for (const std::string& note : notes) text += "\n  " + note;
+  return text;
+}
+
+Task<Recovery> HostCore::open() {
+  scheduler_ = &Scheduler::require("Host::open");
+  log_ = co_await wal::Log::open(log_options_, index_);
+  std::uint64_t seed = log_->epoch();
+  if (!scheduler_->reactor().virtual_time() &&
+      getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) {
+    throw Error(Errc::io_failed, "The system gives no random numbers for the ids of tasks.");
+  }
+  random_ = Random(seed, "durable tasks");
+  for (const wal::Damage& damage : index_.damage) recovery_.notes.push_back(damage.text());
+  if (index_.cut > 0) {
+    recovery_.notes.push_back(std::to_string(index_.cut) +
+                              " bytes of an unfinished write were cut off.");
+  }
+  for (const auto& task : index_.tasks) {
+    if (!task->id.nil()) add_entry(*task);
+  }
+  const std::vector<Entry*> found = order_;  // tasks that are resumed may have new children
+  for (Entry* entry : found) {
+    if (prepare(*entry)) continue;
+    while (!may_replay()) {
+      replay_room_.reset();
+      co_await replay_room_.wait();
+    }
+    ++recovery_.resumed;
+    begin_again(*entry);
+  }
+  while (replaying_tasks_ > 0 && !options_.start_paused) {
+    replay_room_.reset();
+    co_await replay_room_.wait();
+  }
+  contents_.clear();
+  recovery_.resumed -= recovery_.diverged;
+  co_return recovery_;
+}
+
+bool HostCore::may_replay() const noexcept {
+  return replaying_tasks_ == 0 ||
+         (replaying_tasks_ < options_.replay_tasks && replaying_bytes_ < options_.replay_bytes);
+}
+
+// True when there is nothing to resume.
+bool HostCore::prepare(Entry& entry) {
+  const auto note = [&](std::string_view what) {
+    recovery_.notes.push_back("Task " + entry.log.id.text() + " (" + entry.type_name + ") " +
+                              std::string(what));
+  };
+  if (entry.log.records.empty() || !entry.log.quarantine.empty()) {
+    entry.status = DurableStatus::quarantined;
+    entry.detail = entry.log.quarantine.empty() ? "its log does not begin" : entry.log.quarantine;
+    ++recovery_.quarantined;
+    note("is quarantined: " + entry.detail);
+    return true;
+  }
+  read_first(entry);
+  if (entry.log.ended) {
+    read_end(entry);
+    ++recovery_.finished;
+    return true;
+  }
+  if (entry.status == DurableStatus::quarantined) {
+    ++recovery_.quarantined;
+    note("is quarantined: " + entry.detail);
+    return true;
+  }
+  const bool known = check_type(entry);
+  if (known && !options_.start_paused && !was_paused(entry)) return false;
+  entry.status = DurableStatus::paused;
+  if (known)
+    entry.detail = options_.start_paused ? "everything is paused at the start" : "by an operator";
+  ++recovery_.paused;
+  note("is paused: " + entry.detail + ".");
+  return true;
+}
+
+std::string HostCore::line_at(const wal::TaskLog& task, std::size_t index) {
+  const wal::Position& position = task.records[index];
+  std::unique_ptr<wal::DiskContent>* content = nullptr;
+  std::unique_ptr<wal::DiskContent> own;
+  const std::string& directory = log_options_.directory;
+  wal::Disk& disk = log_->disk();
+  if (position.file != 0) {
+    content = &contents_[position.file];
+    if (*content == nullptr)
+      *content = disk.read(directory + "/" + wal::segment_name(position.file));
+  } else {
+    own = disk.read(directory + "/" + task.id.text() + ".wal");
+    content = &own;
+  }
+  return wal::reseeded((*content)->bytes().substr(position.offset, position.size), 0);
+}
+
+std::vector<std::string> HostCore::lines(const wal::TaskLog& task) {
+  std::vector<std::string> all;
+  all.reserve(task.records.size());
+  for (std::size_t i = 0; i < task.records.size(); ++i) all.push_back(line_at(task, i));
+  return all;
+}
+
+void HostCore::read_first(Entry& entry) {
+  const std::string line = line_at(entry.log, 0);
+  wal::RecordView view;
+  wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+  if (view.type != RecordType::Spawn) {
+    entry.status = DurableStatus::quarantined;
+    entry.detail = "its first record is " + std::string(view.type_name) + " and not Spawn";
+    return;
+  }
+  const detail::Fields fields(view.payload);
+  entry.type_name = fields.text("name");
+  entry.version = static_cast<int>(fields.number("version"));
+  entry.parent = Uuid::parse(fields.text("parent")).value_or(Uuid());
+}
+
+void HostCore::read_end(Entry& entry) {
+  const std::string line = line_at(entry.log, entry.log.records.size() - 1);
+  wal::RecordView view;
+  wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+  const detail::Fields fields(view.payload);
+  if (view.type == RecordType::TaskExit) {
+    entry.status = DurableStatus::completed;
+    entry.detail = fields.raw("result");
+    return;
+  }
+  const std::string reason = fields.text("reason");
+  entry.status = reason == "failed" ? DurableStatus::failed : DurableStatus::cancelled;
+  entry.detail = fields.text("error");
+}
+
+// What an operator said last.
+bool HostCore::was_paused(const Entry& entry) {
+  bool paused = false;
+  for (std::size_t i = 1; i < entry.log.records.size(); ++i) {
+    const std::string line = line_at(entry.log, i);
+    if (line.find(R"("op":"pause")") != std::string::npos) paused = true;
+    if (line.find(R"("op":"resume")") != std::string::npos) paused = false;
+  }
+  return paused;
+}
+
+bool HostCore::check_type(Entry& entry) {
+  entry.type = types_.find(entry.type_name);
+  if (entry.type == nullptr) {
+    entry.detail = "no durable task is registered as \"" + entry.type_name + "\"";
+    return false;
+  }
+  if (entry.version < entry.type->accepts || entry.version > entry.type->version) {
+    entry.detail = "it began with version " + std::to_string(entry.version) + ", and version " +
+                   std::to_string(entry.type->version) + " goes on with versions from " +
+                   std::to_string(entry.type->accepts) + " on";
+    return false;
+  }
+  return true;
+}
+
+void HostCore::begin_again(Entry& entry) {
+  entry.flow = std::make_unique<FlowState>(*this, entry.log, *entry.type);
+  entry.flow->load(lines(entry.log));
+  run_flow(entry);
+}
+
+}  // namespace tiffany

@@ -1,0 +1,407 @@
+// What a task can ask for: how it is recorded, begun, and settled.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "durable/entry.hpp"
+#include "tiffany/base/hash.hpp"
+#include "tiffany/base/json.hpp"
+#include "tiffany/core/sleep.hpp"
+#include "tiffany/engine/spawn.hpp"
+#include "tiffany/engine/structured.hpp"
+
+namespace tiffany {
+
+using detail::Recorded;
+using detail::SlotKind;
+using wal::Level;
+using wal::RecordType;
+
+namespace {
+
+std::string hex(std::uint64_t value) {
+  std::string text(16, '0');
+  for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
+  return text;
+}
+std::string hash_of(std::string_view text) { return text.empty() ? "" : hex(hash_name(text)); }
+
+// Members of a payload, with the commas between them.
+class Payload {
+ public:
+  explicit Payload(std::string& out) : out_(out) { out_.clear(); }
+  Payload& text(std::string_view name, std::string_view value) {
+    begin(name);
+    std::string quoted;
+    JsonWriter(quoted).value(value);
+    out_ += quoted;
+    return *this;
+  }
+  Payload& raw(std::string_view name, std::string_view json) {
+    begin(name);
+    out_ += json;
+    return *this;
+  }
+
+ private:
+  void begin(std::string_view name) {
+    if (!out_.empty()) out_ += ',';
+    out_ += '"';
+    out_ += name;
+    out_ += "\":";
+  }
+  std::string& out_;
+};
+
+std::string sentence_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+}  // namespace
+
+Duration Retry::pause_after(int attempt) const noexcept {
+  double pause = static_cast<double>(first.count());
+  for (int i = 1; i < attempt; ++i)
+    pause = std::min(pause * factor, static_cast<double>(longest.count()));
+  return Duration(
+      static_cast<Duration::rep>(std::min(pause, static_cast<double>(longest.count()))));
+}
+
+std::string Attempt::key() const {
+  std::string key = flow_.id().text() + "/" + slot_.id;
+  if (!slot_.hash.empty()) key += "/" + slot_.hash;
+  return key;
+}
+
+// ---- Steps ----
+
+FlowState::Slot* FlowState::issue_step(std::string_view name, const StepOptions& options,
+                                       detail::StepCode& code, const std::source_location& site) {
+  std::string id = next_id(name);
+  std::string hash = hash_of(options.about);
+  bool differs = false;
+  const Recorded* recorded = match("step", id, hash, site, differs);
+  if (differs) return nullptr;
+  Slot* const slot = make_slot(SlotKind::step, std::move(id));
+  slot->hash = std::move(hash);
+  slot->code = &code;
+  slot->options = &options;
+  if (recorded != nullptr) {
+    slot->command = recorded->seq;
+    slot->begun = recorded->begun;
+    slot->attempts = recorded->attempts;
+    slot->details = recorded->details;
+  } else {
+    begin_step(*slot, site);
+  }
+  return slot;
+}
+
+void FlowState::begin_step(Slot& slot, const std::source_location& site) {
+  slot.live = true;
+  slot.attempts = 1;
+  if (slot.options->effect == StepEffect::at_most_once) {
+    begin_runner(slot);
+  } else if (slot.code->suspends()) {
+    record_start(slot, &site, nullptr);
+    begin_runner(slot);
+  } else {
+    try_inline(slot, &site);
+  }
+}
+
+// The log ends, and it has no result of this.
+void FlowState::go_live(Slot& slot) {
+  slot.live = true;
+  switch (slot.kind) {
+    case SlotKind::timer:
+      host_.scheduler_->arm(slot, host_.log_->scheduler_time(slot.due));
+      return;
+    case SlotKind::promise:
+      host_.promises_[slot.uuid] = &slot;
+      return;
+    case SlotKind::child:
+      host_.promises_[slot.uuid] = &slot;
+      host_.adopt_child(slot);
+      return;
+    case SlotKind::checkpoint:
+      return;
+    case SlotKind::step:
+      break;
+  }
+  const StepOptions& options = *slot.options;
+  if (options.effect == StepEffect::at_most_once && slot.begun) {
+    settle(slot, RecordType::StepEnd,
+           "Step \"" + slot.id +
+               "\" had begun when the process ended, and nobody knows whether it had its "
+               "effect. It may happen once at most, so it was not run again.",
+           true, true);
+    return;
+  }
+  if (options.effect == StepEffect::transactional && options.find) {
+    const Attempt attempt(*this, slot, slot.attempts, slot.details);
+    if (std::optional<std::string> found = options.find(attempt.key())) {
+      settle(slot, RecordType::StepEnd, std::move(*found), false);
+      return;
+    }
+  }
+  if (slot.code->suspends() || options.effect == StepEffect::at_most_once) {
+    slot.attempts = std::max(slot.attempts, 1);
+    begin_runner(slot);
+  } else {
+    try_inline(slot, nullptr);
+  }
+}
+
+void FlowState::record_start(Slot& slot, const std::source_location* site, wal::Ticket* ticket) {
+  Payload payload(payload_);
+  payload.text("step", slot.id).raw("attempt", std::to_string(slot.attempts));
+  if (!slot.hash.empty()) payload.text("hash", slot.hash);
+  if (slot.options->effect == StepEffect::at_most_once) payload.text("effect", "at_most_once");
+  if (slot.options->effect == StepEffect::transactional) payload.text("effect", "transactional");
+  if (!slot.details.empty()) payload.text("details", slot.details);
+  const std::uint64_t seq =
+      append(RecordType::StepStart, payload_, site, slot.begun ? slot.command : 0,
+             ticket != nullptr ? Level::sync : Level::lazy, ticket);
+  if (!slot.begun) slot.command = seq;
+  slot.begun = true;
+}
+
+// A step that does not wait for anything runs here and now, and its result is its only record.
+void FlowState::try_inline(Slot& slot, const std::source_location* site) {
+  Attempt attempt(*this, slot, 1, slot.details);
+  std::string result;
+  std::exception_ptr failed;
+  slot.attempts = std::max(slot.attempts, 1);
+  try {
+    slot.code->call(attempt, result);
+  } catch (const std::exception&) {
+    failed = std::current_exception();
+  }
+  if (failed == nullptr) {
+    settle(slot, RecordType::StepEnd, std::move(result), false);
+  } else if (slot.attempts >= slot.options->policy.most) {
+    settle(slot, RecordType::StepEnd, sentence_of(failed), true);
+  } else {
+    record_start(slot, site, nullptr);
+    begin_runner(slot);
+  }
+}
+
+void FlowState::begin_runner(Slot& slot) {
+  slot.running = true;
+  busy_ = &slot;
+  slot.runner = host_.scheduler_->spawn(&FlowState::run_step, this, &slot).named(slot.id);
+}
+
+Task<void> FlowState::run_step(Slot* slot) {
+  struct Ended {
+    FlowState& flow;
+    Slot& slot;
+    ~Ended() {
+      slot.running = false;
+      flow.step_ended();
+    }
+  };
+  const Ended at_the_end{*this, *slot};
+  const StepOptions& options = *slot->options;
+  if (options.effect == StepEffect::at_most_once) {
+    // What led here, and that it begins, must be on the disk before it does.
+    detail::Synced synced;
+    record_start(*slot, nullptr, &synced);
+    co_await synced.event.wait();
+    if (synced.error != nullptr) {
+      broken(synced.error);
+      co_return;
+    }
+  }
+  if (!slot->code->suspends() && options.effect != StepEffect::at_most_once) {
+    // The first attempt was made inline, and failed.
+    co_await tiffany::sleep(options.policy.pause_after(slot->attempts++));
+  }
+  for (;;) {
+    Attempt attempt(*this, *slot, slot->attempts, slot->details);
+    std::string result;
+    const std::string failed = co_await try_step(slot, &attempt, &result);
+    slot->details = attempt.details();
+    if (failed.empty()) {
+      settle(*slot, RecordType::StepEnd, std::move(result), false);
+      co_return;
+    }
+    if (slot->attempts >= options.policy.most || options.effect == StepEffect::at_most_once) {
+      settle(*slot, RecordType::StepEnd, failed, true);
+      co_return;
+    }
+    ++slot->attempts;
+    record_start(*slot, nullptr, nullptr);
+    co_await tiffany::sleep(options.policy.pause_after(slot->attempts - 1));
+  }
+}
+
+// A sentence when it fails.
+Task<std::string> FlowState::try_step(Slot* slot, Attempt* attempt, std::string* result) {
+  std::exception_ptr failed;
+  bool timed_out = false;
+  try {
+    if (slot->options->limit) {
+      const auto timed = co_await within(*slot->options->limit, slot->code->run(*attempt, *result));
+      timed_out = timed.timed_out();
+    } else {
+      co_await slot->code->run(*attempt, *result);
+    }
+  } catch (const std::exception&) {
+    failed = std::current_exception();
+  }
+  if (timed_out) co_return "Step \"" + slot->id + "\" took longer than it may.";
+  if (failed == nullptr) co_return "";
+  const std::string sentence = sentence_of(failed);
+  co_return sentence.empty() ? "a failure without a sentence" : sentence;
+}
+
+// ---- The end of everything that is asked for ----
+
+void FlowState::settle(Slot& slot, RecordType type, std::string value, bool failed, bool unknown) {
+  if (slot.recorded) return;
+  Payload payload(payload_);
+  payload.text(slot.kind == SlotKind::step ? "step" : "of", slot.id);
+  if (slot.kind == SlotKind::step && !slot.hash.empty()) payload.text("hash", slot.hash);
+  if (failed) {
+    payload.text("error", value);
+  } else {
+    payload.raw("result", value);
+  }
+  if (unknown) payload.raw("unknown", "true");
+  if (slot.attempts > 1) payload.raw("attempts", std::to_string(slot.attempts));
+  slot.value = std::move(value);
+  slot.failed = failed;
+  slot.unknown = unknown;
+  slot.recorded = true;
+  slot.time = host_.log_->wall_time();
+  const std::uint64_t seq = append(type, payload_, nullptr, slot.command, Level::sync, &slot);
+  if (slot.command == 0) slot.command = seq;
+}
+
+FlowState::Slot* FlowState::issue_timer(Duration delay, const std::source_location& site) {
+  if (delay < Duration::zero()) {
+    throw Error(Errc::bad_argument, "A durable task cannot wait for a negative time.");
+  }
+  std::string id = next_id("timer");
+  const std::string hash = std::to_string(delay.count());
+  bool differs = false;
+  const Recorded* recorded = match("timer", id, hash, site, differs);
+  if (differs) return nullptr;
+  Slot* const slot = make_slot(SlotKind::timer, std::move(id));
+  if (recorded != nullptr) {
+    slot->command = recorded->seq;
+    slot->due = recorded->due;
+    return slot;
+  }
+  // Rounded up: never too early.
+  slot->due = host_.log_->wall_time() + (delay.count() + 999) / 1000;
+  Payload(payload_)
+      .text("op", "timer")
+      .text("id", slot->id)
+      .text("until", wal::text_of_time(slot->due))
+      .text("hash", hash);
+  slot->command = append(RecordType::Command, payload_, &site);
+  go_live(*slot);
+  return slot;
+}
+
+FlowState::Slot* FlowState::issue_promise(const std::string& name,
+                                          const std::source_location& site) {
+  std::string id = next_id(name);
+  bool differs = false;
+  const Recorded* recorded = match("promise", id, "", site, differs);
+  if (differs) return nullptr;
+  Slot* const slot = make_slot(SlotKind::promise, std::move(id));
+  slot->uuid = Uuid::derived(log_.id, "promise " + slot->id);
+  if (recorded != nullptr) {
+    slot->command = recorded->seq;
+    return slot;
+  }
+  Payload(payload_).text("op", "promise").text("id", slot->id).text("promise", slot->uuid.text());
+  slot->command = append(RecordType::Command, payload_, &site);
+  go_live(*slot);
+  return slot;
+}
+
+FlowState::Slot* FlowState::issue_child(const std::string& type, const std::string& child_arguments,
+                                        const std::source_location& site) {
+  std::string id = next_id(type);
+  const std::string hash = hash_of(child_arguments);
+  bool differs = false;
+  const Recorded* recorded = match("spawn", id, hash, site, differs);
+  if (differs) return nullptr;
+  Slot* const slot = make_slot(SlotKind::child, std::move(id));
+  slot->uuid = Uuid::derived(log_.id, "child " + slot->id);
+  slot->details = child_arguments;
+  slot->hash = type;
+  if (recorded != nullptr) {
+    slot->command = recorded->seq;
+    return slot;
+  }
+  Payload(payload_)
+      .text("op", "spawn")
+      .text("id", slot->id)
+      .text("child", slot->uuid.text())
+      .text("hash", hash);
+  slot->command = append(RecordType::Command, payload_, &site);
+  go_live(*slot);
+  return slot;
+}
+
+FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
+                                             const std::source_location& site) {
+  for (const auto& [id, slot] : slots_) {
+    if (slot->arrived) continue;
+    throw Error(Errc::durable_misuse, "A checkpoint cannot be made while " +
+                                          std::string(name_of(slot->kind)) + " \"" + id +
+                                          "\" is under way; await it, or drop its handle.");
+  }
+  Payload payload(payload_);
+  payload.raw("state", state);
+  std::string mail;
+  JsonWriter out(mail);
+  out.begin_array();
+  const auto write = [&out](const std::string& name, const std::string& value) {
+    out.begin_array();
+    out.value(name);
+    out.raw_value(value);
+    out.end_array();
+  };
+  for (const auto& [name, value] : mailbox_) write(name, value);
+  for (const detail::Notice& notice : notices_) {
+    if (notice.kind == detail::Notice::Kind::signal) write(notice.id, notice.value);
+  }
+  out.end_array();
+  payload.raw("mailbox", mail);
+  if (cancelled_) payload.text("cancelled", *cancelled_);
+  Slot* const slot = make_slot(SlotKind::checkpoint, "checkpoint");
+  slot->value = "null";
+  slot->recorded = true;
+  slot->live = true;
+  slot->time = host_.log_->wall_time();
+  uses_.clear();
+  append(RecordType::Checkpoint, payload_, &site, 0, Level::sync, slot);
+  if (log_.records.size() > 2) log_.records.erase(log_.records.begin() + 1, log_.records.end() - 1);
+  return slot;
+}
+
+int FlowState::version(std::string_view change, int oldest, int newest,
+                       const std::source_location& site) {
+  const std::string id = next_id(change);
+  bool differs = false;
+  const Recorded* recorded = match("version", id, "", site, differs);
+  if (recorded != nullptr) return recorded->value;
+  if (differs || next_command_ < commands_.size()) return oldest;
+  Payload(payload_).text("op", "version").text("id", id).raw("value", std::to_string(newest));
+  append(RecordType::Command, payload_, &site);
+  return newest;
+}
+
+}  // namespace tiffany

@@ -1,0 +1,138 @@
+// Segments that all tasks share. A segment is filled with zeros once, before its first use, and used again
+// when nothing in it is needed any more: writing over what is there is what a disk syncs fastest.
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "tiffany/base/crc32c.hpp"
+#include "tiffany/wal/log.hpp"
+
+namespace tiffany::wal {
+namespace {
+
+constexpr std::size_t kLargestBatch = std::size_t{1} << 20;
+
+class Journal final : public Log {
+ public:
+  Journal(Scheduler& scheduler, LogOptions options) : Log(scheduler, std::move(options)) {}
+
+ private:
+  Task<void> begin(const LogIndex& index) override {
+    std::uint64_t after = 0;
+    std::uint32_t last = 0;
+    if (!index.segments.empty()) {
+      last = index.segments.back().number;
+      after = index.segments.back().size;
+    }
+    mark_ = disk().open(path("synced"));
+    next_segment(last + 1, after);
+    co_await prepare();
+  }
+
+  Batch& batch_for(TaskLog&, std::size_t size) override {
+    if (tail() + size > options_.segment_size) next_segment(tail_segment_ + 1, tail());
+    if (closed_ || batches_.back().bytes.size() + size > kLargestBatch) {
+      close_batch();
+      batches_.emplace_back();
+      batches_.back().file = tail_segment_;
+      batches_.back().offset = tail_;
+      closed_ = false;
+    }
+    return batches_.back();
+  }
+  std::uint32_t seed_of(const Batch& batch) const noexcept override {
+    return batch.offset == 0 && batch.bytes.empty() ? 0 : seed_;
+  }
+
+  // From here on lines go into another segment.
+  void next_segment(std::uint32_t number, std::uint64_t after) {
+    close_batch();
+    tail_segment_ = number;
+    tail_ = 0;
+    seed_ = seed_of_segment(number);
+    const std::string nil = Uuid().text();
+    const std::string payload = owner_payload(number, after);
+    append(own_, Entry{RecordType::Owner, nil, payload});
+  }
+
+  bool anything_queued() const noexcept override { return !batches_.empty(); }
+
+  Task<void> write_some() override {
+    close_batch();
+    Batch& batch = batches_.front();
+    if (batch.file != open_segment_) co_await open(batch.file);
+    co_await file_->write(batch.offset, batch.bytes);
+    co_await file_->sync();
+    note_synced(batch);
+    Batch done = std::move(batches_.front());
+    batches_.pop_front();
+    written(done.bytes.size());
+    tell(done);
+    if (tail() > options_.segment_size / 2 && prepared_ == nullptr) co_await prepare();
+  }
+
+  Ticket* take_tickets() noexcept override {
+    Batch all;
+    for (Batch& batch : batches_) join(all, batch);
+    batches_.clear();
+    closed_ = true;
+    return all.first;
+  }
+
+  Task<void> open(std::uint32_t number) {
+    if (prepared_ == nullptr) co_await prepare();
+    co_await disk().rename(path("next"), path(segment_name(number)));
+    co_await disk().sync_directory(options_.directory);
+    file_ = std::move(prepared_);
+    open_segment_ = number;
+  }
+
+  // Makes the file of the next segment, full of zeros.
+  Task<void> prepare() {
+    std::unique_ptr<DiskFile> file = disk().open(path("next"));
+    const std::string zeros(std::size_t{256} << 10, '\0');
+    for (std::size_t at = 0; at < options_.segment_size; at += zeros.size()) {
+      const std::size_t size = std::min(zeros.size(), options_.segment_size - at);
+      co_await file->write(at, std::string_view(zeros).substr(0, size));
+    }
+    co_await file->sync();
+    prepared_ = std::move(file);
+  }
+
+  void note_synced(const Batch& batch) noexcept {
+    char text[31];
+    std::snprintf(text, sizeof text, "%08u %012llu ", batch.file,
+                  static_cast<unsigned long long>(batch.offset + batch.bytes.size()));
+    std::snprintf(text + 22, 9, "%08x", crc32c(std::string_view(text, 22)));
+    mark_->note(0, std::string_view(text, 30));
+  }
+
+  std::uint64_t tail() const noexcept {
+    return closed_ ? tail_ : batches_.back().offset + batches_.back().bytes.size();
+  }
+  void close_batch() noexcept {
+    tail_ = tail();
+    closed_ = true;
+  }
+  std::string path(const std::string& name) const { return options_.directory + "/" + name; }
+
+  std::deque<Batch> batches_;
+  bool closed_ = true;  // the last batch takes no more lines
+  std::uint32_t tail_segment_ = 0;
+  std::uint64_t tail_ = 0;  // where the last line ends, when its batch is closed
+  std::uint32_t seed_ = 0;
+  std::uint32_t open_segment_ = 0;
+  std::unique_ptr<DiskFile> file_;
+  std::unique_ptr<DiskFile> prepared_;
+  std::unique_ptr<DiskFile> mark_;
+};
+
+}  // namespace
+
+std::shared_ptr<Log> make_journal(Scheduler& scheduler, LogOptions options) {
+  return std::make_shared<Journal>(scheduler, std::move(options));
+}
+
+}  // namespace tiffany::wal

@@ -1,0 +1,201 @@
+#include "tiffany/wal/log.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/engine/spawn.hpp"
+#include "tiffany/engine/structured.hpp"
+
+namespace tiffany::wal {
+namespace {
+
+std::int64_t microseconds(Time time) noexcept { return time.time_since_epoch().count() / 1000; }
+
+std::exception_ptr sealed_error(const std::string& directory, const std::exception_ptr& error) {
+  std::string why = "an error that is no std::exception";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    why = e.what();
+  } catch (...) {
+  }
+  return std::make_exception_ptr(Error(
+      Errc::log_sealed, "The log in " + directory +
+                            " takes no more records, because it could not write: " + why +
+                            " What was synced before is safe. Mend the cause and start again."));
+}
+
+}  // namespace
+
+Log::Log(Scheduler& scheduler, LogOptions options)
+    : scheduler_(scheduler), options_(std::move(options)) {}
+
+Log::~Log() = default;
+
+Task<std::shared_ptr<Log>> Log::open(LogOptions options, LogIndex& index) {
+  Scheduler& scheduler = Scheduler::require("Log::open");
+  if (options.disk == nullptr) options.disk = system_disk();
+  options.segment_size = std::max<std::size_t>(options.segment_size, std::size_t{4} << 20);
+  Disk& disk = *options.disk;
+  disk.make_directory(options.directory);
+  std::string holder;
+  const std::string about = "process " + std::to_string(getpid()) + "\n";
+  std::unique_ptr<DiskLock> lock = disk.lock(options.directory + "/lock", about, holder);
+  if (lock == nullptr) {
+    while (!holder.empty() && holder.back() == '\n') holder.pop_back();
+    throw Error(Errc::log_busy, "The log in " + options.directory + " is being written by " +
+                                    (holder.empty() ? "another process" : holder) +
+                                    ". Only one process can at a time; stop that one, or use "
+                                    "another directory.");
+  }
+  index = scan(disk, options.directory, options.layout);
+  const bool journal = options.layout == Layout::journal;
+  std::shared_ptr<Log> log = journal ? make_journal(scheduler, std::move(options))
+                                     : make_files(scheduler, std::move(options));
+  log->lock_ = std::move(lock);
+  log->epoch_ = index.epoch + 1;
+  if (const TaskLog* own = index.find(Uuid())) log->own_.last_seq = own->last_seq;
+  const std::int64_t now = microseconds(scheduler.now());
+  if (log->options_.epoch_time >= 0) {
+    log->offset_ = log->options_.epoch_time;
+  } else if (scheduler.reactor().virtual_time()) {
+    log->offset_ = index.last_time;
+  } else {
+    using namespace std::chrono;
+    const auto wall = system_clock::now().time_since_epoch();
+    log->offset_ = duration_cast<std::chrono::microseconds>(wall).count() - now;
+  }
+  co_await log->begin(index);
+  co_await log->flush();
+  co_return log;
+}
+
+std::int64_t Log::wall_time() const noexcept { return microseconds(scheduler_.now()) + offset_; }
+
+Time Log::scheduler_time(std::int64_t wall) const noexcept {
+  const std::int64_t there = wall - offset_;
+  if (there > kEndOfTime.time_since_epoch().count() / 1000) return kEndOfTime;
+  return Time(std::chrono::microseconds(there));
+}
+
+std::string_view Log::stamp() {
+  const std::int64_t now = wall_time();
+  if (now != stamped_) {
+    stamp_ = text_of_time(now);
+    stamped_ = now;
+  }
+  return stamp_;
+}
+
+std::string Log::owner_payload(std::uint32_t segment, std::uint64_t after) const {
+  std::string text = "\"epoch\":" + std::to_string(epoch_);
+  text += ",\"pid\":" + std::to_string(getpid());
+  if (segment != 0) text += ",\"segment\":" + std::to_string(segment);
+  if (segment != 0) text += ",\"after\":" + std::to_string(after);
+  return text;
+}
+
+std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticket) {
+  if (sealed_ != nullptr) std::rethrow_exception(sealed_);
+  const std::size_t size = entry.payload.size() + entry.file.size() + 400;
+  if (size > kLongestLine) {
+    throw Error(Errc::bad_argument, "A record of " + std::to_string(entry.payload.size()) +
+                                        " bytes is too long for "
+                                        "the log; values of more than 64 KiB belong beside it.");
+  }
+  Batch& batch = batch_for(task, size);
+  entry.seq = ++task.last_seq;
+  entry.vt = scheduler_.now().time_since_epoch().count();
+  const std::size_t before = batch.bytes.size();
+  append_line(batch.bytes, entry, stamp(), seed_of(batch), before == 0);
+  const std::size_t line = batch.bytes.size() - before;
+  if (!task.id.nil()) {
+    task.records.push_back(
+        {batch.file, static_cast<std::uint32_t>(line - 1), batch.offset + before});
+  }
+  counters_.records += 1;
+  counters_.bytes += line;
+  queued_ += line;
+  if (!has_room()) room_.reset();
+  if (ticket != nullptr) {
+    ticket->next_ = nullptr;
+    (batch.last != nullptr ? batch.last->next_ : batch.first) = ticket;
+    batch.last = ticket;
+  }
+  if (level == Level::sync || !has_room()) start_writing();
+  return entry.seq;
+}
+
+void Log::start_writing() {
+  if (!rest_.is_set()) return;
+  rest_.reset();
+  scheduler_.spawn.system()(&Log::write_loop, shared_from_this());
+}
+
+Task<void> Log::write_all() {
+  while (anything_queued()) co_await write_some();
+}
+
+Task<void> Log::write_loop() {
+  std::exception_ptr failed;
+  try {
+    co_await shield(write_all());
+  } catch (const std::exception&) {
+    failed = std::current_exception();
+  }
+  if (failed != nullptr) seal(failed);
+  rest_.set();
+}
+
+void Log::tell(Batch& batch) noexcept {
+  batch.last = nullptr;
+  while (Ticket* const ticket = batch.first) {
+    batch.first = ticket->next_;
+    ticket->synced(nullptr);
+  }
+}
+
+void Log::join(Batch& first, Batch& second) noexcept {
+  if (second.first == nullptr) return;
+  (first.last != nullptr ? first.last->next_ : first.first) = second.first;
+  first.last = second.last;
+  second.first = second.last = nullptr;
+}
+
+void Log::written(std::size_t bytes) noexcept {
+  ++counters_.syncs;
+  queued_ -= bytes;
+  if (has_room()) room_.set();
+}
+
+void Log::seal(std::exception_ptr error) noexcept {
+  sealed_ = sealed_error(options_.directory, error);
+  Ticket* ticket = take_tickets();
+  while (ticket != nullptr) {
+    Ticket* const next = ticket->next_;
+    ticket->synced(sealed_);
+    ticket = next;
+  }
+  queued_ = 0;
+  room_.set();
+}
+
+Task<void> Log::flush() {
+  if (sealed_ == nullptr && anything_queued()) start_writing();
+  while (!rest_.is_set()) co_await rest_.wait();
+  if (sealed_ != nullptr) std::rethrow_exception(sealed_);
+}
+
+Task<void> Log::close() {
+  co_await flush();
+  const std::string nil = Uuid().text();
+  append(own_, Entry{RecordType::ShutdownMarker, nil, "\"reason\":\"closed\""});
+  co_await flush();
+  lock_.reset();
+}
+
+}  // namespace tiffany::wal

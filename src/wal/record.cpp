@@ -1,0 +1,242 @@
+#include "tiffany/wal/record.hpp"
+
+#include <array>
+#include <charconv>
+
+#include "tiffany/base/crc32c.hpp"
+
+namespace tiffany::wal {
+namespace {
+
+constexpr std::string_view kNames[] = {
+#define X(name, meaning) #name,
+    TIFFANY_RECORDS(X)
+#undef X
+};
+
+// The parts of a line around its variable ones.
+constexpr std::string_view kOpen = R"({"v":)";
+constexpr std::string_view kTs = R"(,"ts":")";
+constexpr std::string_view kType = R"(","type":")";
+constexpr std::string_view kTask = R"(","task_id":")";
+constexpr std::string_view kSeq = R"(,"seq":)";
+constexpr std::string_view kCrc = R"(,"crc":")";
+constexpr std::size_t kTsSize = 27;
+constexpr std::size_t kUuidSize = 36;
+constexpr std::size_t kTail = kCrc.size() + 8 + 2;  // the checksum, the quote and the brace
+
+void append_number(std::string& out, std::uint64_t number) {
+  std::array<char, 20> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  out.append(digits.data(), end.ptr);
+}
+
+void append_hex(std::string& out, std::uint32_t value) {
+  constexpr char kHex[] = "0123456789abcdef";
+  char text[8];
+  for (int i = 0; i < 8; ++i) text[i] = kHex[(value >> (28 - 4 * i)) & 15];
+  out.append(text, 8);
+}
+
+// A file name from the compiler: escaped only where that is needed, which is hardly ever.
+void append_file(std::string& out, std::string_view file) {
+  for (const char c : file) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+  }
+}
+
+bool take(std::string_view& rest, std::string_view what) noexcept {
+  if (!rest.starts_with(what)) return false;
+  rest.remove_prefix(what.size());
+  return true;
+}
+
+bool take_number(std::string_view& rest, std::uint64_t& number) noexcept {
+  const auto got = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  if (got.ec != std::errc()) return false;
+  rest.remove_prefix(static_cast<std::size_t>(got.ptr - rest.data()));
+  return true;
+}
+
+// Days since 1970 and the civil date, both ways (Gregorian, valid for all years that are written).
+struct Date {
+  std::int64_t year;
+  unsigned month;
+  unsigned day;
+};
+Date date_of(std::int64_t days) noexcept {
+  days += 719468;
+  const std::int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+  const auto in_era = static_cast<unsigned>(days - era * 146097);
+  const unsigned year = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+  const unsigned in_year = in_era - (365 * year + year / 4 - year / 100);
+  const unsigned month = (5 * in_year + 2) / 153;
+  return {static_cast<std::int64_t>(year) + era * 400 + (month >= 10 ? 1 : 0),
+          month < 10 ? month + 3 : month - 9, in_year - (153 * month + 2) / 5 + 1};
+}
+std::int64_t days_of(Date date) noexcept {
+  const std::int64_t year = date.month <= 2 ? date.year - 1 : date.year;
+  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
+  const auto in_era = static_cast<unsigned>(year - era * 400);
+  const unsigned in_year =
+      (153 * (date.month > 2 ? date.month - 3 : date.month + 9) + 2) / 5 + date.day - 1;
+  return era * 146097 + (in_era * 365 + in_era / 4 - in_era / 100 + in_year) - 719468;
+}
+
+void put_digits(char* to, std::uint64_t number, int digits) noexcept {
+  for (int i = digits - 1; i >= 0; --i, number /= 10) to[i] = static_cast<char>('0' + number % 10);
+}
+bool get_digits(std::string_view from, std::size_t at, std::size_t digits,
+                std::int64_t& number) noexcept {
+  number = 0;
+  for (std::size_t i = 0; i < digits; ++i) {
+    const char c = from[at + i];
+    if (c < '0' || c > '9') return false;
+    number = number * 10 + (c - '0');
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view name_of(RecordType type) noexcept {
+  return type == RecordType::unknown ? "unknown" : kNames[static_cast<std::size_t>(type)];
+}
+
+RecordType record_type(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (kNames[i] == name) return static_cast<RecordType>(i);
+  }
+  return RecordType::unknown;
+}
+
+std::string text_of_time(std::int64_t microseconds) {
+  std::int64_t seconds = microseconds / 1'000'000;
+  std::int64_t fraction = microseconds % 1'000'000;
+  if (fraction < 0) fraction += 1'000'000, --seconds;
+  std::int64_t days = seconds / 86400;
+  std::int64_t in_day = seconds % 86400;
+  if (in_day < 0) in_day += 86400, --days;
+  const Date date = date_of(days);
+  std::string text = "0000-00-00T00:00:00.000000Z";
+  put_digits(&text[0], static_cast<std::uint64_t>(date.year), 4);
+  put_digits(&text[5], date.month, 2);
+  put_digits(&text[8], date.day, 2);
+  put_digits(&text[11], static_cast<std::uint64_t>(in_day / 3600), 2);
+  put_digits(&text[14], static_cast<std::uint64_t>(in_day / 60 % 60), 2);
+  put_digits(&text[17], static_cast<std::uint64_t>(in_day % 60), 2);
+  put_digits(&text[20], static_cast<std::uint64_t>(fraction), 6);
+  return text;
+}
+
+std::optional<std::int64_t> parse_time(std::string_view text) noexcept {
+  if (text.size() != kTsSize) return std::nullopt;
+  std::int64_t year, month, day, hour, minute, second, fraction;
+  const bool digits = get_digits(text, 0, 4, year) && get_digits(text, 5, 2, month) &&
+                      get_digits(text, 8, 2, day) && get_digits(text, 11, 2, hour) &&
+                      get_digits(text, 14, 2, minute) && get_digits(text, 17, 2, second) &&
+                      get_digits(text, 20, 6, fraction);
+  if (!digits || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
+      text[16] != ':' || text[19] != '.' || text[26] != 'Z' || month < 1 || month > 12 || day < 1 ||
+      day > 31 || hour > 23 || minute > 59 || second > 59) {
+    return std::nullopt;
+  }
+  const std::int64_t days =
+      days_of({year, static_cast<unsigned>(month), static_cast<unsigned>(day)});
+  return ((days * 24 + hour) * 60 + minute) * 60'000'000 + second * 1'000'000 + fraction;
+}
+
+void append_line(std::string& out, const Entry& entry, std::string_view ts, std::uint32_t seed,
+                 bool first_of_batch) {
+  const std::size_t start = out.size();
+  if (first_of_batch) out += ' ';
+  out += R"({"v":1,"ts":")";
+  out += ts;
+  out += kType;
+  out += name_of(entry.type);
+  out += kTask;
+  out += entry.task;
+  out += '"';
+  if (!entry.payload.empty()) {
+    out += ',';
+    out += entry.payload;
+  }
+  out += kSeq;
+  append_number(out, entry.seq);
+  out += R"(,"tid":)";
+  append_number(out, entry.tid);
+  out += R"(,"vt":)";
+  append_number(out, static_cast<std::uint64_t>(entry.vt < 0 ? 0 : entry.vt));
+  if (!entry.file.empty()) {
+    out += R"(,"loc":")";
+    append_file(out, entry.file);
+    out += ':';
+    append_number(out, entry.line);
+    out += '"';
+  }
+  if (entry.cause != 0) {
+    out += R"(,"cause":)";
+    append_number(out, entry.cause);
+  }
+  const std::uint32_t crc = crc32c(std::string_view(out).substr(start), seed);
+  out += kCrc;
+  append_hex(out, crc);
+  out += "\"}\n";
+}
+
+LineFault read_line(std::string_view line, std::uint32_t seed, RecordView& view) noexcept {
+  view = RecordView();
+  view.line = line;
+  std::string_view rest = line;
+  view.first_of_batch = take(rest, " ");
+  std::uint64_t version = 0;
+  if (rest.size() < kTail || !take(rest, kOpen) || !take_number(rest, version)) {
+    return LineFault::not_a_record;
+  }
+  const std::string_view tail = line.substr(line.size() - kTail);
+  if (!tail.starts_with(kCrc) || !tail.ends_with("\"}")) return LineFault::not_a_record;
+  std::uint32_t found = 0;
+  const std::string_view hex = tail.substr(kCrc.size(), 8);
+  const auto got = std::from_chars(hex.data(), hex.data() + hex.size(), found, 16);
+  if (got.ec != std::errc() || got.ptr != hex.data() + hex.size()) return LineFault::not_a_record;
+  if (crc32c(line.substr(0, line.size() - kTail), seed) != found) return LineFault::checksum;
+  if (version != kVersion) return LineFault::version;
+  if (!take(rest, kTs) || rest.size() < kTsSize) return LineFault::not_a_record;
+  view.ts = rest.substr(0, kTsSize);
+  rest.remove_prefix(kTsSize);
+  if (!take(rest, kType)) return LineFault::not_a_record;
+  view.type_name = rest.substr(0, rest.find('"'));
+  view.type = record_type(view.type_name);
+  rest.remove_prefix(view.type_name.size());
+  if (!take(rest, kTask) || rest.size() < kUuidSize + 1) return LineFault::not_a_record;
+  view.task = rest.substr(0, kUuidSize);
+  rest.remove_prefix(kUuidSize);
+  if (!take(rest, "\"")) return LineFault::not_a_record;
+  // After the number of the record come only numbers and a place: the last that looks like one is it.
+  const std::size_t seq = rest.rfind(kSeq);
+  if (seq == std::string_view::npos) return LineFault::not_a_record;
+  if (seq > 0) view.payload = rest.substr(1, seq - 1);
+  rest.remove_prefix(seq + kSeq.size());
+  return take_number(rest, view.seq) ? LineFault::none : LineFault::not_a_record;
+}
+
+Checksums checksums_of(std::string_view line, std::uint32_t seed) {
+  Checksums both;
+  if (line.size() < kTail) return both;
+  both.found = line.substr(line.size() - 10, 8);
+  append_hex(both.expected, crc32c(line.substr(0, line.size() - kTail), seed));
+  return both;
+}
+
+std::string reseeded(std::string_view line, std::uint32_t seed) {
+  if (line.starts_with(' ')) line.remove_prefix(1);
+  std::string out(line.substr(0, line.size() - kTail));
+  const std::uint32_t crc = crc32c(out, seed);
+  out += kCrc;
+  append_hex(out, crc);
+  out += "\"}\n";
+  return out;
+}
+
+}  // namespace tiffany::wal

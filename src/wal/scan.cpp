@@ -1,0 +1,381 @@
+#include "tiffany/wal/scan.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "tiffany/base/crc32c.hpp"
+#include "tiffany/base/json_reader.hpp"
+
+namespace tiffany::wal {
+namespace {
+
+constexpr std::string_view kSuffix = ".journal";
+
+std::optional<std::uint32_t> segment_number(std::string_view name) {
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  std::uint32_t number = 0;
+  const auto got = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (got.ec != std::errc() || got.ptr != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+// A number that is a member of the payload; nothing when it has no such member.
+std::optional<std::uint64_t> number_in(std::string_view payload, std::string_view member) {
+  const std::size_t at = payload.find(member);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::uint64_t number = 0;
+  const std::string_view rest = payload.substr(at + member.size());
+  const auto got = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  if (got.ec != std::errc()) return std::nullopt;
+  return number;
+}
+
+// How far the last owner knew everything to be synced; a hint, and perhaps an old one.
+struct Mark {
+  std::uint32_t segment = 0;
+  std::uint64_t size = 0;
+};
+Mark read_mark(Disk& disk, const std::string& directory) {
+  Mark mark;
+  const std::string path = directory + "/synced";
+  if (!disk.exists(path)) return mark;
+  const auto content = disk.read(path);
+  const std::string_view text = content->bytes();
+  if (text.size() < 30) return mark;
+  std::uint32_t crc = 0;
+  std::from_chars(text.data() + 22, text.data() + 30, crc, 16);
+  if (crc != crc32c(text.substr(0, 22))) return mark;
+  std::from_chars(text.data(), text.data() + 8, mark.segment);
+  std::from_chars(text.data() + 9, text.data() + 21, mark.size);
+  return mark;
+}
+
+std::string excerpt(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes.substr(0, 60)) text += c >= 0x20 && c < 0x7F ? c : '.';
+  return text;
+}
+
+class Reader {
+ public:
+  Reader(Disk& disk, const std::string& directory, LogIndex& index)
+      : disk_(disk), directory_(directory), index_(index) {}
+
+  void read_journal() {
+    for (const std::string& name : disk_.list(directory_)) {
+      if (const auto number = segment_number(name)) {
+        index_.segments.push_back({*number, directory_ + "/" + name, 0});
+      }
+    }
+    std::sort(index_.segments.begin(), index_.segments.end(),
+              [](const Segment& a, const Segment& b) { return a.number < b.number; });
+    const Mark mark = read_mark(disk_, directory_);
+    drop_unborn(mark);
+    for (std::size_t i = 0; i < index_.segments.size(); ++i) {
+      const bool last = i + 1 == index_.segments.size();
+      Segment& segment = index_.segments[i];
+      limit_ = last ? std::nullopt : end_by_next(index_.segments[i + 1]);
+      synced_ = mark.segment == segment.number ? mark.size : 0;
+      last_ = last;
+      const auto content = disk_.read(segment.path);
+      read(segment.path, content->bytes(), segment.number, seed_of_segment(segment.number));
+      segment.size = end_;
+    }
+    if (!index_.segments.empty() && mark.segment > index_.segments.back().number) {
+      add_damage(directory_ + "/" + segment_name(mark.segment), 1, 0,
+                 "a segment with synced records", "no file, or one without a valid first line", {});
+    }
+    check_gaps_between_segments();
+  }
+
+  void read_files() {
+    for (const std::string& name : disk_.list(directory_)) {
+      if (!name.ends_with(".wal") || !Uuid::parse(name.substr(0, name.size() - 4))) continue;
+      const std::string path = directory_ + "/" + name;
+      const auto content = disk_.read(path);
+      limit_ = std::nullopt;
+      synced_ = 0;
+      last_ = true;
+      own_ = Uuid::parse(name.substr(0, name.size() - 4));
+      read(path, content->bytes(), 0, 0);
+      own_.reset();
+    }
+  }
+
+  void quarantine() {
+    for (const Suspicion& suspicion : suspicions_) {
+      for (const auto& task : index_.tasks) {
+        if (task->id.nil() || task->ended || !task->quarantine.empty()) continue;
+        const bool touched =
+            suspicion.task ? task->id == *suspicion.task : task->order < suspicion.order;
+        if (touched) task->quarantine = suspicion.why;
+      }
+    }
+  }
+
+ private:
+  struct Suspicion {
+    std::optional<Uuid> task;  // none: everyone who has no later record
+    std::uint64_t order = 0;
+    std::string why;
+  };
+
+  // A last segment whose first line was never finished holds nothing that was acknowledged, unless
+  // something in it says otherwise.
+  void drop_unborn(const Mark& mark) {
+    while (!index_.segments.empty()) {
+      const Segment& segment = index_.segments.back();
+      const auto content = disk_.read(segment.path);
+      const std::string_view bytes = content->bytes();
+      RecordView view;
+      const std::string_view first = bytes.substr(0, std::min(bytes.find('\n'), bytes.size()));
+      if (read_line(first, 0, view) == LineFault::none) return;
+      const std::uint32_t seed = seed_of_segment(segment.number);
+      last_batch_.reset();
+      if (mark.segment == segment.number || later_batch(bytes, first.size(), seed)) {
+        return;  // reading it will say what is wrong
+      }
+      index_.cut += first.empty() || first[0] == '\0' ? 0 : first.size();
+      index_.segments.pop_back();
+    }
+  }
+
+  std::optional<std::uint64_t> end_by_next(const Segment& next) {
+    const auto content = disk_.read(next.path);
+    const std::string_view bytes = content->bytes();
+    RecordView view;
+    const std::string_view first = bytes.substr(0, std::min(bytes.find('\n'), bytes.size()));
+    if (read_line(first, 0, view) != LineFault::none) return std::nullopt;
+    return number_in(view.payload, "\"after\":");
+  }
+
+  // Is there a line further on that was written when everything before it had been synced?
+  bool later_batch(std::string_view bytes, std::size_t from, std::uint32_t seed) {
+    if (!last_batch_) last_batch_ = find_last_batch(bytes, from, seed);
+    return *last_batch_ > from;
+  }
+  static std::uint64_t find_last_batch(std::string_view bytes, std::size_t from,
+                                       std::uint32_t seed) {
+    RecordView view;
+    std::uint64_t last = 0;
+    for (std::size_t at = bytes.find("\n {", from); at != std::string_view::npos;
+         at = bytes.find("\n {", at + 1)) {
+      const std::size_t end = bytes.find('\n', at + 1);
+      if (end == std::string_view::npos) break;
+      const std::string_view line = bytes.substr(at + 1, end - at - 1);
+      if (read_line(line, seed, view) == LineFault::none) last = at + 1;
+    }
+    return last;
+  }
+
+  void read(const std::string& path, std::string_view bytes, std::uint32_t number,
+            std::uint32_t seed) {
+    const std::uint64_t limit =
+        limit_ ? std::min<std::uint64_t>(*limit_, bytes.size()) : bytes.size();
+    if (limit_ && *limit_ > bytes.size()) {
+      add_damage(path, 0, bytes.size(), "a file of at least " + std::to_string(*limit_) + " bytes",
+                 "one of " + std::to_string(bytes.size()), {});
+    }
+    std::uint64_t at = 0;
+    std::size_t line_number = 0;
+    end_ = 0;
+    last_batch_.reset();
+    while (at < limit) {
+      if (!limit_ && at >= synced_ && bytes[at] == '\0' && !later_batch(bytes, at, seed)) break;
+      ++line_number;
+      const std::size_t stop =
+          std::min<std::uint64_t>(bytes.substr(at, kLongestLine + 1).find('\n'), limit - at);
+      const std::string_view line = bytes.substr(at, stop);
+      const bool whole = at + stop < limit;  // it has its line break
+      RecordView view;
+      const bool header = at == 0 && number != 0;
+      LineFault fault = read_line(line, header ? 0 : seed, view);
+      if (!whole && fault == LineFault::none) fault = LineFault::not_a_record;
+      if (fault == LineFault::none || fault == LineFault::version) {
+        if (fault == LineFault::version) {
+          add_damage(path, line_number, at, "version 1 of the format", excerpt(line), view.task);
+        } else if (!take(view, number, at)) {
+          add_damage(path, line_number, at, wrong_, excerpt(line), view.task);
+        }
+        at += stop + 1;
+        end_ = at;
+        continue;
+      }
+      const bool unfinished =
+          last_ && at >= synced_ && !later_batch(bytes, at + (whole ? stop : 0), seed);
+      if (unfinished) {
+        if (line.starts_with("{\"v\":") || line.starts_with(" {\"v\":")) index_.cut += line.size();
+        return;
+      }
+      describe(path, line_number, at, line, header ? 0 : seed, fault);
+      at += stop + 1;
+      end_ = std::min<std::uint64_t>(at, limit);
+    }
+    if (last_ && synced_ > end_) {
+      add_damage(path, line_number + 1, end_,
+                 "synced records up to byte " + std::to_string(synced_), "the end of the file", {});
+    }
+  }
+
+  void describe(const std::string& path, std::size_t line_number, std::uint64_t at,
+                std::string_view line, std::uint32_t seed, LineFault fault) {
+    std::string expected = "a record";
+    std::string found = "\"" + excerpt(line) + "\"";
+    if (fault == LineFault::checksum) {
+      const Checksums both = checksums_of(line, seed);
+      expected = "a record with the checksum " + both.expected;
+      found = "one with " + both.found;
+    }
+    add_damage(path, line_number, at, expected, found, task_in(line));
+  }
+
+  // The task of a line that is wrong somewhere else, if that can be said.
+  static std::string_view task_in(std::string_view line) {
+    constexpr std::string_view kTask = R"(","task_id":")";
+    const std::size_t at = line.find(kTask);
+    if (at == std::string_view::npos || line.find("{\"v\":", 2) != std::string_view::npos)
+      return {};
+    return line.substr(at + kTask.size(), 36);
+  }
+
+  // False when it cannot be right; `wrong_` says why.
+  bool take(const RecordView& view, std::uint32_t number, std::uint64_t at) {
+    const std::optional<Uuid> id = Uuid::parse(view.task);
+    const std::optional<std::int64_t> time = parse_time(view.ts);
+    if (!id || !time) {
+      wrong_ = !id ? "a UUID as task_id" : "a time as ts";
+      return false;
+    }
+    if (own_ && *id != *own_) {
+      wrong_ = "records of task " + own_->text() + " only";
+      return false;
+    }
+    ++index_.records;
+    index_.bytes += view.line.size() + 1;
+    index_.last_time = std::max(index_.last_time, *time);
+    index_.shut_down = view.type == RecordType::ShutdownMarker;
+    const Position position{number, static_cast<std::uint32_t>(view.line.size()), at};
+    TaskLog& task = index_.at(*id);
+    task.order = index_.records;
+    if (id->nil()) {
+      if (const auto epoch = number_in(view.payload, "\"epoch\":")) {
+        index_.epoch = std::max(index_.epoch, *epoch);
+      }
+      task.last_seq = std::max(task.last_seq, view.seq);
+      return true;
+    }
+    if (view.seq <= task.last_seq) return true;  // copied forward, and not removed where it was
+    if (view.seq != task.last_seq + 1 && view.type != RecordType::Checkpoint &&
+        task.quarantine.empty()) {
+      task.quarantine = "its record " + std::to_string(task.last_seq + 1) + " is missing before " +
+                        std::to_string(view.seq);
+    }
+    task.last_seq = view.seq;
+    if (view.type == RecordType::Checkpoint && task.records.size() > 1) task.records.resize(1);
+    task.records.push_back(position);
+    if (view.type == RecordType::TaskExit || view.type == RecordType::TaskAbort) task.ended = true;
+    if (view.type == RecordType::Command && task.ended &&
+        view.payload.starts_with(R"("op":"retry")")) {
+      task.ended = false;
+    }
+    return true;
+  }
+
+  void add_damage(const std::string& path, std::size_t line, std::uint64_t offset,
+                  std::string expected, std::string found, std::string_view task) {
+    index_.damage.push_back({path, line, offset, std::move(expected), std::move(found)});
+    std::optional<Uuid> whose = Uuid::parse(task);
+    if (own_) whose = own_;
+    if (whose && !own_ && index_.find(*whose) == nullptr) whose.reset();
+    suspicions_.push_back({whose, index_.records + 1, index_.damage.back().text()});
+  }
+
+  void check_gaps_between_segments() {
+    for (std::size_t i = 1; i < index_.segments.size(); ++i) {
+      const Segment& before = index_.segments[i - 1];
+      const Segment& here = index_.segments[i];
+      // Segments that are not needed any more are removed from the front only.
+      if (here.number == before.number + 1) continue;
+      add_damage(directory_ + "/" + segment_name(before.number + 1), 0, 0, "a segment",
+                 "no such file", {});
+    }
+  }
+
+  Disk& disk_;
+  const std::string& directory_;
+  LogIndex& index_;
+  std::optional<std::uint64_t> limit_;  // where the file ends, when that is known from elsewhere
+  std::uint64_t synced_ = 0;            // where it ends at least
+  bool last_ = false;                   // only here can something be unfinished
+  std::optional<Uuid> own_;             // the task of the file
+  std::uint64_t end_ = 0;
+  std::optional<std::uint64_t> last_batch_;  // where the last one begins; found when asked for
+  std::string wrong_;
+  std::vector<Suspicion> suspicions_;
+};
+
+}  // namespace
+
+std::string Damage::text() const {
+  std::string text = file;
+  if (line != 0) text += ", line " + std::to_string(line);
+  return text + " (byte " + std::to_string(offset) + "): expected " + expected + ", found " +
+         found + ".";
+}
+
+TaskLog* LogIndex::find(const Uuid& id) const noexcept {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+TaskLog& LogIndex::at(const Uuid& id) {
+  TaskLog*& task = by_id_[id];
+  if (task == nullptr) {
+    tasks.push_back(std::make_unique<TaskLog>());
+    task = tasks.back().get();
+    task->id = id;
+  }
+  return *task;
+}
+
+std::uint32_t seed_of_segment(std::uint32_t number) {
+  return crc32c("segment " + std::to_string(number));
+}
+
+std::string segment_name(std::uint32_t number) {
+  std::string digits = std::to_string(number);
+  return std::string(8 - std::min<std::size_t>(8, digits.size()), '0') + digits +
+         std::string(kSuffix);
+}
+
+LogIndex scan(Disk& disk, const std::string& directory, Layout layout) {
+  LogIndex index;
+  Reader reader(disk, directory, index);
+  layout == Layout::journal ? reader.read_journal() : reader.read_files();
+  reader.quarantine();
+  return index;
+}
+
+std::vector<std::string> lines_of(Disk& disk, const std::string& directory, const LogIndex& index,
+                                  const TaskLog& task) {
+  std::vector<std::string> lines;
+  std::unique_ptr<DiskContent> content;
+  std::uint32_t open = 0;
+  for (const Position& position : task.records) {
+    if (content == nullptr || open != position.file) {
+      std::string path = directory + "/" + task.id.text() + ".wal";
+      for (const Segment& segment : index.segments) {
+        if (segment.number == position.file) path = segment.path;
+      }
+      content = disk.read(path);
+      open = position.file;
+    }
+    lines.push_back(reseeded(content->bytes().substr(position.offset, position.size), 0));
+  }
+  return lines;
+}
+
+}  // namespace tiffany::wal
