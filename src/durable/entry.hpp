@@ -25,9 +25,16 @@ struct HostCore::Entry {
   Handle<void> task;
   Event done;
   std::exception_ptr broken;
+  std::string trace;  // as recorded at its end
 };
 
 namespace detail {
+
+inline std::string trace_text(std::uint64_t trace) {
+  std::string text(16, '0');
+  for (std::size_t i = 16; i-- > 0; trace >>= 4) text[i] = "0123456789abcdef"[trace & 15];
+  return text;
+}
 
 // Waits for one record.
 class Synced final : public wal::Ticket {

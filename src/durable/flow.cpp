@@ -102,6 +102,7 @@ std::string SignalWait::take() { return flow().take_signal(name_); }
 void CheckpointWait::issue() { slot_ = flow().issue_checkpoint(state_, site()); }
 void CheckpointWait::finish() {
   slot_value(flow(), slot_);
+  flow().trace = 0;
   flow().drop(std::exchange(slot_, nullptr));
 }
 

@@ -103,6 +103,7 @@ Recorded* FlowState::match(std::string_view kind, const std::string& id, const s
                            const std::source_location& site, bool& differs) {
   asked_anything = true;
   differs = false;
+  trace = mix(trace, hash_name(id) ^ hash_name(kind));
   while (next_command_ < commands_.size() && commands_[next_command_].used) ++next_command_;
   if (next_command_ == commands_.size()) return nullptr;
   Recorded* recorded = &commands_[next_command_];
@@ -133,6 +134,7 @@ Recorded* FlowState::match(std::string_view kind, const std::string& id, const s
     return nullptr;
   }
   recorded->used = true;
+  ++compared;
   return recorded;
 }
 
@@ -174,6 +176,8 @@ bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
       waiting_ = nullptr;
       return true;
     }
+    // It may wait for long, and what it has asked for (until when, for instance) must not be forgotten.
+    if (divergence.empty()) host_.log_->hurry();
   } catch (...) {
     waiting_ = nullptr;
     throw;
@@ -205,6 +209,14 @@ bool FlowState::advance() {
 
 void FlowState::deliver(Notice& notice) {
   now = notice.time;
+  const std::string& about = notice.slot != nullptr ? notice.slot->id : notice.id;
+  trace = mix(trace, hash_name(about));
+  if (host_.looking()) {
+    constexpr std::string_view kWhat[] = {"result of ", "signal ", "cancel: "};
+    host_.happened(wal::text_of_time(now) + " " +
+                   std::string(kWhat[static_cast<int>(notice.kind)]) + about +
+                   (notice.failed ? " failed: " : " ") + notice.value);
+  }
   switch (notice.kind) {
     case Notice::Kind::signal:
       mailbox_.emplace_back(std::move(notice.id), std::move(notice.value));

@@ -146,6 +146,8 @@ class FlowState {
   TaskRecord* task = nullptr;
   std::vector<Uuid> children() const;
   int shields = 0;
+  std::uint64_t trace = 0;  // over what was asked for, and what came
+  std::size_t compared = 0;
   std::size_t bytes = 0;  // of the log that is being replayed
 
  private:
@@ -159,6 +161,7 @@ class FlowState {
   void deliver(detail::Notice& notice);
   void caught_up();
   void go_live(Slot& slot);
+  void would_do(const Slot& slot);
   void begin_step(Slot& slot, const std::source_location& site);
   void record_start(Slot& slot, const std::source_location* site, wal::Ticket* ticket);
   void begin_runner(Slot& slot);

@@ -149,6 +149,7 @@ void HostCore::run_flow(Entry& entry) {
 }
 
 void HostCore::replayed(FlowState& flow) noexcept {
+  if (looking()) seen(flow);
   --replaying_tasks_;
   replaying_bytes_ -= flow.bytes;
   flow.bytes = 0;
@@ -179,6 +180,10 @@ Task<void> HostCore::run(Entry* entry) {
     result = e.what();
   }
   if (!flow.divergence.empty() || !flow.finish()) co_return;
+  if (looking()) {
+    seen_end(*entry, status, result);
+    co_return;
+  }
   std::string payload;
   if (status == DurableStatus::completed) {
     payload = "\"result\":" + result;
@@ -186,6 +191,7 @@ Task<void> HostCore::run(Entry* entry) {
     payload = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
     JsonWriter(payload).value(result);
   }
+  payload += ",\"trace\":\"" + detail::trace_text(flow.trace) + "\"";
   // Children do not outlive their parent.
   for (const Uuid& child : flow.children()) co_await cancel_child(child);
   detail::Synced synced;
@@ -217,7 +223,11 @@ void HostCore::note_divergence(FlowState& flow, const std::string& text) {
   entry.detail = text;
   ++recovery_.diverged;
   recovery_.notes.push_back(text);
-  scheduler_->log(text);
+  if (looking()) {
+    seen(flow);
+  } else {
+    scheduler_->log(text);
+  }
   entry.task.cancel("it diverged from its log");
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tiffany/durable/host.hpp"
+#include "tiffany/durable/inspect.hpp"
 
 namespace tiffany {
 
@@ -22,6 +23,10 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   HostCore(const HostCore&) = delete;
   HostCore& operator=(const HostCore&) = delete;
   Task<Recovery> open();
+  // Reads the log and runs nothing; `look` then runs one task along its log.
+  void open_to_look();
+  Task<Inspection> look(Uuid id);
+  bool knows(const DurableInfo& task) const noexcept;
   Task<void> close();
   Task<Uuid> start_task(std::string type, std::string arguments, Uuid id);
   Uuid new_id() noexcept;
@@ -81,6 +86,11 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   void note_divergence(FlowState& flow, const std::string& text);
   void flow_broken(FlowState& flow, const std::exception_ptr& error) noexcept;
   void adopt_child(detail::Slot& slot);
+  bool looking() const noexcept { return looking_ != nullptr; }
+  void would(std::string what);
+  void seen(const FlowState& flow);
+  void seen_end(const Entry& entry, DurableStatus status, const std::string& result);
+  void happened(std::string what);
 
   const Registry types_;
   wal::LogOptions log_options_;
@@ -94,6 +104,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   std::unordered_map<Uuid, detail::Slot*, Hash> promises_;  // and children, by their UUID
   std::unordered_map<std::uint32_t, std::unique_ptr<wal::DiskContent>> contents_;
   Random random_{0};
+  Inspection* looking_ = nullptr;  // effects are forbidden; what would happen is noted here
   std::size_t replaying_tasks_ = 0;
   std::size_t replaying_bytes_ = 0;
   Event replay_room_{true};

@@ -140,6 +140,7 @@ void HostCore::read_end(Entry& entry) {
   wal::RecordView view;
   wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
   const detail::Fields fields(view.payload);
+  entry.trace = fields.text("trace");
   if (view.type == RecordType::TaskExit) {
     entry.status = DurableStatus::completed;
     entry.detail = fields.raw("result");
@@ -159,6 +160,11 @@ bool HostCore::was_paused(const Entry& entry) {
     if (line.find(R"("op":"resume")") != std::string::npos) paused = false;
   }
   return paused;
+}
+
+bool HostCore::knows(const DurableInfo& task) const noexcept {
+  const DurableType* const type = types_.find(task.type);
+  return type != nullptr && task.version >= type->accepts && task.version <= type->version;
 }
 
 bool HostCore::check_type(Entry& entry) {

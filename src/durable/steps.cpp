@@ -104,7 +104,9 @@ FlowState::Slot* FlowState::issue_step(std::string_view name, const StepOptions&
 void FlowState::begin_step(Slot& slot, const std::source_location& site) {
   slot.live = true;
   slot.attempts = 1;
-  if (slot.options->effect == StepEffect::at_most_once) {
+  if (host_.looking()) {
+    host_.would("run step " + slot.id);
+  } else if (slot.options->effect == StepEffect::at_most_once) {
     begin_runner(slot);
   } else if (slot.code->suspends()) {
     record_start(slot, &site, nullptr);
@@ -117,6 +119,7 @@ void FlowState::begin_step(Slot& slot, const std::source_location& site) {
 // The log ends, and it has no result of this.
 void FlowState::go_live(Slot& slot) {
   slot.live = true;
+  if (host_.looking()) return would_do(slot);
   switch (slot.kind) {
     case SlotKind::timer:
       host_.scheduler_->arm(slot, host_.log_->scheduler_time(slot.due));
@@ -155,6 +158,24 @@ void FlowState::go_live(Slot& slot) {
   } else {
     try_inline(slot, nullptr);
   }
+}
+
+void FlowState::would_do(const Slot& slot) {
+  switch (slot.kind) {
+    case SlotKind::timer:
+      return host_.would("wait until " + wal::text_of_time(slot.due) + " (" + slot.id + ")");
+    case SlotKind::promise:
+      return host_.would("wait for promise " + slot.uuid.text() + " (" + slot.id + ")");
+    case SlotKind::child:
+      return host_.would("wait for task " + slot.uuid.text() + " (" + slot.id + ")");
+    case SlotKind::checkpoint:
+      return host_.would("wait for its checkpoint");
+    case SlotKind::step:
+      break;
+  }
+  const bool once = slot.options->effect == StepEffect::at_most_once && slot.begun;
+  host_.would(once ? "give up step " + slot.id + ", whose effect is unknown"
+                   : (slot.begun ? "run step " + slot.id + " again" : "run step " + slot.id));
 }
 
 void FlowState::record_start(Slot& slot, const std::source_location* site, wal::Ticket* ticket) {
@@ -375,12 +396,14 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
     out.end_array();
   };
   for (const auto& [name, value] : mailbox_) write(name, value);
+  const std::string* cancel = cancelled_ ? &*cancelled_ : nullptr;
   for (const detail::Notice& notice : notices_) {
     if (notice.kind == detail::Notice::Kind::signal) write(notice.id, notice.value);
+    if (notice.kind == detail::Notice::Kind::cancel && cancel == nullptr) cancel = &notice.id;
   }
   out.end_array();
   payload.raw("mailbox", mail);
-  if (cancelled_) payload.text("cancelled", *cancelled_);
+  if (cancel != nullptr) payload.text("cancelled", *cancel);
   Slot* const slot = make_slot(SlotKind::checkpoint, "checkpoint");
   slot->value = "null";
   slot->recorded = true;

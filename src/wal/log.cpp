@@ -59,19 +59,33 @@ Task<std::shared_ptr<Log>> Log::open(LogOptions options, LogIndex& index) {
   log->lock_ = std::move(lock);
   log->epoch_ = index.epoch + 1;
   if (const TaskLog* own = index.find(Uuid())) log->own_.last_seq = own->last_seq;
-  const std::int64_t now = microseconds(scheduler.now());
-  if (log->options_.epoch_time >= 0) {
-    log->offset_ = log->options_.epoch_time;
-  } else if (scheduler.reactor().virtual_time()) {
-    log->offset_ = index.last_time;
-  } else {
-    using namespace std::chrono;
-    const auto wall = system_clock::now().time_since_epoch();
-    log->offset_ = duration_cast<std::chrono::microseconds>(wall).count() - now;
-  }
+  log->set_clock(index);
   co_await log->begin(index);
   co_await log->flush();
   co_return log;
+}
+
+std::shared_ptr<Log> Log::look_at(LogOptions options, LogIndex& index) {
+  Scheduler& scheduler = Scheduler::require("Log::look_at");
+  if (options.disk == nullptr) options.disk = system_disk();
+  index = scan(*options.disk, options.directory, options.layout);
+  std::shared_ptr<Log> log = make_capture(scheduler, std::move(options));
+  log->epoch_ = index.epoch;
+  log->set_clock(index);
+  return log;
+}
+
+void Log::set_clock(const LogIndex& index) {
+  const std::int64_t now = microseconds(scheduler_.now());
+  if (options_.epoch_time >= 0) {
+    offset_ = options_.epoch_time;
+  } else if (scheduler_.reactor().virtual_time()) {
+    offset_ = index.last_time;
+  } else {
+    using namespace std::chrono;
+    const auto wall = system_clock::now().time_since_epoch();
+    offset_ = duration_cast<std::chrono::microseconds>(wall).count() - now;
+  }
 }
 
 std::int64_t Log::wall_time() const noexcept { return microseconds(scheduler_.now()) + offset_; }
@@ -184,8 +198,12 @@ void Log::seal(std::exception_ptr error) noexcept {
   room_.set();
 }
 
-Task<void> Log::flush() {
+void Log::hurry() {
   if (sealed_ == nullptr && anything_queued()) start_writing();
+}
+
+Task<void> Log::flush() {
+  hurry();
   while (!rest_.is_set()) co_await rest_.wait();
   if (sealed_ != nullptr) std::rethrow_exception(sealed_);
 }

@@ -26,6 +26,7 @@ class DurableWorld : public testing::TestWithParam<wal::Layout> {
     wal::LogOptions options(directory_ + "/wal");
     options.layout = GetParam();
     options.segment_size = std::size_t{4} << 20;
+    options.epoch_time = wall_;
     return options;
   }
 
@@ -42,6 +43,7 @@ class DurableWorld : public testing::TestWithParam<wal::Layout> {
         scheduler.run_until(scheduler.now() + std::chrono::hours(1));
       }
     }
+    wall_ += scheduler.now().time_since_epoch().count() / 1000;  // time goes on
     const auto outcome = outcome_of(handle, false);
     if (!outcome.ok()) std::rethrow_exception(outcome.error());
   }
@@ -50,6 +52,7 @@ class DurableWorld : public testing::TestWithParam<wal::Layout> {
   HostOptions host_options;
   Recovery recovery;
   std::string directory_;
+  std::int64_t wall_ = 0;  // microseconds since 1970 when the next life begins
 
  private:
   template <class F>

@@ -286,7 +286,8 @@ class [[nodiscard("race does nothing until awaited")]] RaceCall final : public S
  public:
   using value_type = std::size_t;
   static constexpr CallName call_name{"durable_race"};
-  using SeveralCall::SeveralCall;
+  RaceCall(FlowState& flow, std::vector<Slot*> slots, std::source_location site)
+      : SeveralCall(flow, std::move(slots), site) {}
   std::size_t finish() const;
 
  private:
@@ -298,7 +299,8 @@ class [[nodiscard("gather does nothing until awaited")]] GatherCall final : publ
  public:
   using value_type = std::tuple<ValueOf<Ts>...>;
   static constexpr CallName call_name{"durable_gather"};
-  using SeveralCall::SeveralCall;
+  GatherCall(FlowState& flow, std::vector<Slot*> slots, std::source_location site)
+      : SeveralCall(flow, std::move(slots), site) {}
   value_type finish() const {
     check_cancelled(flow());
     return values(std::index_sequence_for<Ts...>());

@@ -75,6 +75,8 @@ class Log : public std::enable_shared_from_this<Log> {
   // Locks the directory, reads what is there into `index`, and begins to write behind it. Errc::log_busy when
   // another process has it.
   static Task<std::shared_ptr<Log>> open(LogOptions options, LogIndex& index);
+  // Reads a log and writes nothing: what is appended stays in memory, and is never synced. Takes no lock.
+  static std::shared_ptr<Log> look_at(LogOptions options, LogIndex& index);
   virtual ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
@@ -83,6 +85,8 @@ class Log : public std::enable_shared_from_this<Log> {
   // Errc::log_sealed, or Errc::bad_argument for a line that is too long.
   std::uint64_t append(TaskLog& task, Entry entry, Level level = Level::lazy,
                        Ticket* ticket = nullptr);
+  // What has been appended is written now, also if nobody waits for it.
+  void hurry();
   // Until everything that has been appended is synced.
   Task<void> flush();
   // Writes the marker, syncs, and gives the directory free.
@@ -136,6 +140,7 @@ class Log : public std::enable_shared_from_this<Log> {
   TaskLog own_;  // of the records about the log itself
 
  private:
+  void set_clock(const LogIndex& index);
   void start_writing();
   Task<void> write_loop();
   Task<void> write_all();
@@ -154,6 +159,7 @@ class Log : public std::enable_shared_from_this<Log> {
 };
 
 std::shared_ptr<Log> make_journal(Scheduler& scheduler, LogOptions options);
+std::shared_ptr<Log> make_capture(Scheduler& scheduler, LogOptions options);
 std::shared_ptr<Log> make_files(Scheduler& scheduler, LogOptions options);
 
 }  // namespace tiffany::wal

@@ -1,0 +1,34 @@
+// A log that is only looked at: what is appended is kept in memory, and nobody is ever told that it was synced.
+#include <utility>
+
+#include "tiffany/wal/log.hpp"
+
+namespace tiffany::wal {
+namespace {
+
+class Capture final : public Log {
+ public:
+  Capture(Scheduler& scheduler, LogOptions options) : Log(scheduler, std::move(options)) {}
+
+ private:
+  Task<void> begin(const LogIndex&) override { co_return; }
+  Batch& batch_for(TaskLog&, std::size_t) override {
+    batch_.bytes.clear();
+    batch_.first = batch_.last = nullptr;
+    return batch_;
+  }
+  std::uint32_t seed_of(const Batch&) const noexcept override { return 0; }
+  Task<void> write_some() override { co_return; }
+  bool anything_queued() const noexcept override { return false; }
+  Ticket* take_tickets() noexcept override { return nullptr; }
+
+  Batch batch_;
+};
+
+}  // namespace
+
+std::shared_ptr<Log> make_capture(Scheduler& scheduler, LogOptions options) {
+  return std::make_shared<Capture>(scheduler, std::move(options));
+}
+
+}  // namespace tiffany::wal
