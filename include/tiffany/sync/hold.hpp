@@ -42,7 +42,7 @@ class HoldList {
   const HoldNode* find(TaskId task) const noexcept;
 
   // Not inline: GCC 12 takes the address of a guard for one that stays behind.
-  void add(HoldNode& node) noexcept;
+  [[gnu::noinline]] void add(HoldNode& node) noexcept;
   void remove(HoldNode& node) noexcept;
   // `to` takes the place of `from`.
   void move(HoldNode& from, HoldNode& to) noexcept;
