@@ -16,6 +16,8 @@
 #include "model/life.hpp"
 #include "model/machine.hpp"
 #include "model/program.hpp"
+#include "model/sync_run.hpp"
+#include "model/waiting.hpp"
 
 namespace model::reference {
 
@@ -26,9 +28,13 @@ struct Promise : Waitable {
 // One run of a program in the model.
 struct Run {
   Run(const Program& program, const Setup& setup)
-      : machine(setup), handles(program.tasks), promises(program.promises) {}
+      : machine(setup),
+        sync(program.primitives, [this](Ask& ask) { machine.come(ask); }),
+        handles(program.tasks),
+        promises(program.promises) {}
 
   Machine machine;
+  Sync sync;
   std::vector<Task*> handles;      // null: not spawned yet, or the handle was dropped
   std::vector<Promise*> promises;  // null: not made yet
   std::deque<Promise> all_promises;

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/choices.hpp"
 #include "model/program.hpp"
+#include "model/sync_choices.hpp"
 
 namespace model {
 
@@ -29,20 +29,29 @@ inline constexpr Weight kWeights[] = {
     {Op::told, 5},          {Op::sleep, 20},       {Op::yield, 12},        {Op::checkpoint, 4},
     {Op::raise, 9},         {Op::give, 2},
 };
+// Only in programs that use primitives of module sync.
+inline constexpr Weight kSyncWeights[] = {
+    {Op::sync, 60},          {Op::sync_within, 30}, {Op::sync_race, 20}, {Op::hold, 25},
+    {Op::hold_notified, 12}, {Op::yield, 15},       {Op::sleep, 10}};
 
-class Generator : private Choices {
+class Generator : private SyncChoices {
  public:
-  explicit Generator(std::uint64_t seed) : Choices(seed) { setup_ = Choices::setup(); }
+  explicit Generator(std::uint64_t seed) : SyncChoices(seed) { setup_ = Choices::setup(); }
 
   const Setup& setup() const { return setup_; }
 
   Program program() {
     // Many are small, because a small one says most when it fails.
     left_ = 8 + static_cast<int>(below(chance(50) ? 30 : 120));
+    uses_sync_ = chance(60);
+    if (uses_sync_) program_.primitives = primitives();
     for (auto promises = below(4); promises > 0; --promises) {
       program_.main.statements.push_back(make(Op::make_promise));
     }
-    Block rest = block(0, 3 + below(10));
+    // Tasks must be there to meet.
+    const std::size_t spawns = uses_sync_ ? 2 + below(5) : 0;
+    if (uses_sync_) left_ += 20;
+    Block rest = block(0, spawns + 3 + below(10), spawns);
     program_.main.id = rest.id;
     for (Statement& s : rest.statements) program_.main.statements.push_back(std::move(s));
     return std::move(program_);
@@ -55,10 +64,15 @@ class Generator : private Choices {
   static constexpr std::size_t kDeepestSupervisor = 2;
 
   Op pick() {
+    if (uses_sync_ && chance(60)) return pick(kSyncWeights);
+    return pick(kWeights);
+  }
+  template <std::size_t kCount>
+  Op pick(const Weight (&weights)[kCount]) {
     unsigned total = 0;
-    for (const Weight& entry : kWeights) total += entry.weight;
+    for (const Weight& entry : weights) total += entry.weight;
     auto at = below(total);
-    for (const Weight& entry : kWeights) {
+    for (const Weight& entry : weights) {
       if (at < entry.weight) return entry.op;
       at -= entry.weight;
     }
@@ -120,6 +134,7 @@ class Generator : private Choices {
     if (needs_scope(s.op) && !in_scope_ && !chance(10)) s.op = Op::scope;
     if (needs_target(s.op) && own_.empty() && chance(70)) s.op = Op::spawn;
     if (s.op == Op::supervise && supervisors_ == kDeepestSupervisor) s.op = Op::scope;
+    if (s.op == Op::hold_notified && !favours(kMutexFamily) && chance(70)) s.op = Op::sync;
     if (depth >= kDeepest && has_blocks(s.op)) s.op = Op::sleep;
     if (program_.tasks >= kTasks && makes_tasks(s.op)) s.op = Op::yield;
     fill(s, depth);
@@ -128,7 +143,8 @@ class Generator : private Choices {
 
   static bool has_blocks(Op op) {
     return makes_tasks(op) || op == Op::within || op == Op::shield || op == Op::scope ||
-           op == Op::attempt || op == Op::call || op == Op::with;
+           op == Op::attempt || op == Op::call || op == Op::with || op == Op::hold ||
+           op == Op::hold_notified;
   }
   static bool makes_tasks(Op op) {
     return op == Op::spawn || op == Op::spawn_after || op == Op::spawn_from ||
@@ -142,7 +158,9 @@ class Generator : private Choices {
     return denied || op == Op::await || op == Op::take || op == Op::gather || op == Op::race ||
            op == Op::race_started || op == Op::any_started || op == Op::within_target ||
            op == Op::shield_target || op == Op::scope || op == Op::raise || op == Op::complete ||
-           op == Op::fail || op == Op::supervise || op == Op::ask;
+           op == Op::fail || op == Op::supervise || op == Op::ask || op == Op::sync ||
+           op == Op::sync_within || op == Op::sync_race || op == Op::hold ||
+           op == Op::hold_notified;
   }
   static bool needs_promise(Op op) {
     return op == Op::complete || op == Op::fail || op == Op::drop_promise;
@@ -241,11 +259,31 @@ class Generator : private Choices {
         s.key = key();
         s.number = number();
         break;
+      case Op::sync:
+        s.calls.push_back(any_call());
+        break;
+      case Op::sync_within:
+        s.delay = delay();
+        s.calls.push_back(waiting_call());
+        break;
+      case Op::sync_race:
+        s.flag = chance(60);
+        s.number = static_cast<int>(below(kMixes));
+        s.calls = s.flag ? mix_of_calls(kMixOfRace[s.number]) : calls_of_one_kind();
+        if (has_task(s)) s.index = task();
+        break;
+      case Op::hold:
+      case Op::hold_notified:
+        s.index = chance(80) ? 0 : below(kOfEach);
+        s.calls.push_back(s.op == Op::hold ? holding_call() : call(Use::lock));
+        s.blocks.push_back(inner(depth));
+        break;
       default:
         break;
     }
   }
 
+  bool uses_sync_ = false;
   int left_ = 0;
   int next_block_ = 0;
   int next_statement_ = 0;

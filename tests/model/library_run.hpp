@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/library_plain.hpp"
+#include "model/library_sync.hpp"
 #include "model/library_waits.hpp"
 #include "model/library_world.hpp"
 
@@ -205,6 +206,12 @@ inline tiffany::Task<std::string> run_statement(World& world, const Statement& s
           co_await tiffany::cancel_and_join(world.handles[s.index], why);
       co_return world.text_of(outcome);
     }
+    case Op::sync:
+    case Op::sync_within:
+    case Op::sync_race:
+    case Op::hold:
+    case Op::hold_notified:
+      co_return co_await run_sync(world, s, place);
     case Op::sleep:
       co_await tiffany::sleep(tiffany::Duration(s.delay));
       co_return "done";
@@ -277,6 +284,7 @@ inline Lines final_states(const World& world) {
     if (times == 0) continue;
     lines.push_back("throttled " + std::to_string(priority) + ": " + std::to_string(times));
   }
+  lines.push_back("primitives" + world.text_of_primitives());
   return lines;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/library_primitives.hpp"
 #include "model/program.hpp"
 #include "model/program_text.hpp"
 #include "tiffany/tiffany.hpp"
@@ -24,6 +25,7 @@ class World {
  public:
   World(const Program& program, tiffany::Options options)
       : program_(program),
+        sync(program.primitives),
         handles(program.tasks),
         futures(program.promises),
         promises(program.promises),
@@ -90,6 +92,9 @@ class World {
     if (outcome.ok()) return "ok " + std::to_string(outcome.value());
     return (outcome.cancelled() ? "cancelled " : "failed ") + text_of(outcome.error());
   }
+  std::string text_of_primitives() const {
+    return sync.text([this](tiffany::TaskId id) { return label(id); });
+  }
   const Program& program() const { return program_; }
   const std::map<tiffany::TaskId, std::size_t>& labels() const { return labels_; }
 
@@ -113,6 +118,7 @@ class World {
   Lines lines;
   bool teardown = false;  // only the destructor of the scheduler can end the tasks that are left
   Lines reported;         // the tasks whose failure nobody looked at
+  SyncWorld sync;
   std::vector<tiffany::Handle<int>> handles;
   std::vector<tiffany::Future<int>> futures;
   std::vector<std::optional<tiffany::Promise<int>>> promises;

@@ -85,37 +85,9 @@ class Machine {
   // ---- Waiting ----
 
   // The running task waits. Empty: it is parked or queued. Otherwise it goes on with this signal.
-  std::optional<Signal> enter(Task& task, Wait wait) {
-    task.wait = std::move(wait);
-    Wait& w = task.wait;
-    if (w.kind == WaitKind::targets) {
-      look_at_targets(w);
-      if (w.decided || all_settled(w)) return answered(task);
-      if (std::count(w.targets.begin(), w.targets.end(), &task) > 0) {
-        return thrown_signal(false, "Error 117");
-      }
-    }
-    if (w.kind == WaitKind::scope && w.scope->live.empty()) {
-      w.scope->joined = true;
-      return answered(task);
-    }
-    if (w.kind == WaitKind::bell && w.bell->rung) return answered(task);
-    if (const Reason* reason = effective_reason(task)) return cancelled_signal(*reason);
-    if (w.kind == WaitKind::checkpoint) return answered(task);
-    if (w.kind == WaitKind::yield) {
-      if (goes_on_alone(task)) return Signal();
-      return queue_up(task, Life::suspended);
-    }
-    task.life = Life::blocked;
-    if (w.kind == WaitKind::sleep) w.timer = arm(w.delay, [this, &task] { wake(task); });
-    if (w.kind == WaitKind::scope) w.scope->joiner = &task;
-    if (w.kind == WaitKind::bell) {
-      w.bell->listener = &task;
-      if (w.bell->due) w.timer = arm(*w.bell->due - now, [this, &w] { ring(*w.bell); });
-    }
-    register_with_targets(task);
-    return std::nullopt;
-  }
+  std::optional<Signal> enter(Task& task, Wait wait);
+  // What was asked of a primitive has come.
+  void come(Ask& ask);
   // A call that is a plain function and so never suspends. When it spends the quantum, the next call
   // that can suspend does.
   void plain_call() { --budget_; }
@@ -128,21 +100,7 @@ class Machine {
   }
 
   // Becomes final and tells who waits, in the order they came.
-  void settle(Waitable& waitable, End end) {
-    waitable.end = end;
-    while (!waitable.waiters.empty()) {
-      const Waiter waiter = waitable.waiters.front();
-      waitable.waiters.erase(waitable.waiters.begin());
-      Wait& w = waiter.task->wait;
-      if (decides(w.decide, end)) {
-        w.decided = waiter.entry;
-        withdraw(*waiter.task);
-      } else if (!all_settled(w)) {
-        continue;
-      }
-      waiter.task->life == Life::unready ? make_ready(*waiter.task) : wake(*waiter.task);
-    }
-  }
+  void settle(Waitable& waitable, End end);
 
   // ---- Time ----
 
@@ -265,7 +223,7 @@ class Machine {
   void finish(Task& task, End end);
   void judge(Scope& scope, Task& task);
 
-  // ---- Waiting ----
+  // ---- Waiting: the rest is in waiting.hpp ----
 
   void wake(Task& task) {
     if (task.life != Life::blocked) return;
@@ -273,9 +231,10 @@ class Machine {
     ready_.push(task);
   }
   // A call that is answered at once costs a step of the quantum; a spent quantum sends the task to
-  // the back of the queue with its answer.
-  std::optional<Signal> answered(Task& task) {
-    if (--budget_ > 0) return Signal();
+  // the back of the queue with its answer. `counted`: it has been counted already.
+  std::optional<Signal> answered(Task& task, bool counted = false) {
+    if (!counted) --budget_;
+    if (budget_ > 0) return Signal();
     ++throttled[task.priority];
     if (goes_on_alone(task)) return Signal();
     return queue_up(task, Life::preempted);
@@ -291,14 +250,12 @@ class Machine {
     begin_slice(task);
     return true;
   }
+  std::optional<Signal> ask_all(Task& task);
+  void leave(Task& task);
+  static void pass_on(Task& task);
   void withdraw(Task& task) {
-    Wait& w = task.wait;
-    if (w.timer != 0) disarm(w.timer);
-    if (w.kind == WaitKind::scope) w.scope->joiner = nullptr;
-    if (w.kind == WaitKind::bell) w.bell->listener = nullptr;
-    for (Waitable* target : w.targets) {
-      std::erase_if(target->waiters, [&](const Waiter& waiter) { return waiter.task == &task; });
-    }
+    leave(task);
+    pass_on(task);
   }
 
   // A cancel has reached the task: what that does depends on what the task is doing.

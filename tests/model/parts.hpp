@@ -51,7 +51,7 @@ enum class End : std::uint8_t { pending, completed, failed, cancelled };
 
 struct Waiter {
   Task* task;
-  std::size_t entry;  // which of the targets of its wait
+  std::size_t entry;  // what of its wait this would decide
 };
 
 struct Waitable {
@@ -78,7 +78,29 @@ struct Bell {
   Task* listener = nullptr;
 };
 
-enum class WaitKind : std::uint8_t { yield, checkpoint, sleep, scope, bell, targets };
+class Pool;
+class Primitive;
+
+// What somebody has of a pool until it is given back.
+struct Held {
+  Pool* pool = nullptr;
+  const Task* owner = nullptr;
+  std::size_t count = 0;
+};
+
+// Something that is asked of a primitive (sync_parts.hpp), and what has come of it.
+struct Ask {
+  SyncCall what;
+  Primitive* at = nullptr;
+  std::size_t count = 1;  // of a pool
+  Task* task = nullptr;
+  std::string error;  // not empty: this is thrown
+  std::optional<int> value;
+  bool last = false;
+  Held held;
+};
+
+enum class WaitKind : std::uint8_t { yield, checkpoint, sleep, scope, bell, targets, sync };
 enum class Decide : std::uint8_t { all, first_failure, first_settled, first_success };
 
 // What a task waits for.
@@ -87,10 +109,12 @@ struct Wait {
   long delay = 0;
   Scope* scope = nullptr;
   Bell* bell = nullptr;
+  std::vector<Ask> asks;
+  bool in_race = false;  // of the asks, which may be one
   std::vector<Waitable*> targets;
   Decide decide = Decide::all;
   // Results and registrations.
-  std::optional<std::size_t> decided;
+  std::optional<std::size_t> decided;  // among the asks, and after them the targets
   std::uint64_t timer = 0;
 };
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/sync_program.hpp"
+
 namespace model {
 
 enum class Op : std::uint8_t {
@@ -54,8 +56,13 @@ enum class Op : std::uint8_t {
   sleep,         // `delay`
   yield,
   checkpoint,
-  raise,  // throw the error `number`
-  give,   // leave the block with the value `number`
+  raise,        // throw the error `number`
+  give,         // leave the block with the value `number`
+  sync,         // calls[0], with a channel, a lock or a signal
+  sync_within,  // `delay` for calls[0]
+  sync_race,  // over calls of one kind; flag: of the kinds of a mix, and task `index` if the mix has one
+  hold,       // blocks[0], with the lock or the permits that calls[0] takes
+  hold_notified,  // the same with a mutex, after condition `index` was notified
 };
 
 // What can be waited for: the task or the promise with this number.
@@ -115,9 +122,15 @@ struct Statement {
   Policy policy = Policy::fail_fast;
   Spawn how;
   std::vector<Target> targets;
+  std::vector<SyncCall> calls;
   std::vector<Block> blocks;
   Supervision supervision;
 };
+
+// Whether a race over calls is over a task as well, as its last.
+inline bool has_task(const Statement& s) {
+  return s.op == Op::sync_race && s.flag && s.number == static_cast<int>(kMixWithTask);
+}
 
 struct Block {
   int id = 0;
@@ -128,6 +141,7 @@ struct Program {
   Block main;  // task 0
   std::size_t tasks = 1;
   std::size_t promises = 0;
+  Primitives primitives;
 };
 
 // Of the context and of the state.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/program.hpp"
+#include "model/sync_text.hpp"
 
 namespace model {
 
@@ -68,6 +69,21 @@ inline std::string role_of(const Statement& s, std::size_t block) {
 inline std::string text_of(Policy policy) {
   if (policy == Policy::collect_all) return "collect_all";
   return policy == Policy::first_success ? "first_success" : "fail_fast";
+}
+
+inline std::string text_of_sync(const Statement& s) {
+  if (s.op == Op::sync) return text_of(s.calls[0]);
+  if (s.op == Op::sync_within)
+    return "within " + std::to_string(s.delay) + " " + text_of(s.calls[0]);
+  if (s.op == Op::hold) return "with the hold of: " + text_of(s.calls[0]);
+  if (s.op == Op::hold_notified) {
+    return "notified at condition " + std::to_string(s.index) +
+           ", with the hold of: " + text_of(s.calls[0]);
+  }
+  std::string out = "race over";
+  for (const SyncCall& call : s.calls) out += " [" + text_of(call) + "]";
+  if (has_task(s)) out += " [" + task_name(s.index) + "]";
+  return out;
 }
 
 // One line, without the blocks.
@@ -157,6 +173,12 @@ inline std::string text_of(const Statement& s) {
       return "throw " + error_name(s.number);
     case Op::give:
       return "return " + number;
+    case Op::sync:
+    case Op::sync_within:
+    case Op::sync_race:
+    case Op::hold:
+    case Op::hold_notified:
+      return text_of_sync(s);
   }
   return "?";
 }

@@ -9,6 +9,7 @@
 
 #include "model/scope_frames.hpp"
 #include "model/supervise_frames.hpp"
+#include "model/sync_frames.hpp"
 
 namespace model::reference {
 
@@ -122,6 +123,12 @@ class BlockFrame final : public RunFrame {
         machine().cancel(*target, machine().make_reason("requested", why(s)));
         return join_outcome(run_, *target);
       }
+      case Op::sync:
+      case Op::sync_within:
+      case Op::sync_race:
+      case Op::hold:
+      case Op::hold_notified:
+        return sync_frame(run_, s, lexical_);
       default:
         return nullptr;
     }
@@ -180,6 +187,11 @@ class BlockFrame final : public RunFrame {
       case Op::tell:
       case Op::told:
         return heritage(s);
+      case Op::sync:
+      case Op::sync_within:
+      case Op::sync_race:
+      case Op::hold:
+        return sync_at_once(run_, s);
       default:
         return none;
     }
@@ -306,6 +318,7 @@ inline Lines final_states(const Run& run) {
   for (const auto& [priority, times] : run.machine.throttled) {
     lines.push_back("throttled " + std::to_string(priority) + ": " + std::to_string(times));
   }
+  lines.push_back("primitives" + run.sync.text());
   return lines;
 }
 

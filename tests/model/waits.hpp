@@ -18,7 +18,7 @@ inline bool decides(Decide decide, End end) {
 inline void look_at_targets(Wait& w) {
   for (std::size_t i = 0; i < w.targets.size() && !w.decided; ++i) {
     const End end = w.targets[i]->end;
-    if (end != End::pending && decides(w.decide, end)) w.decided = i;
+    if (end != End::pending && decides(w.decide, end)) w.decided = w.asks.size() + i;
   }
 }
 
@@ -28,9 +28,10 @@ inline bool all_settled(const Wait& w) {
 }
 
 inline void register_with_targets(Task& task) {
-  const std::vector<Waitable*>& targets = task.wait.targets;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (targets[i]->end == End::pending) targets[i]->waiters.push_back(Waiter{&task, i});
+  const Wait& w = task.wait;
+  for (std::size_t i = 0; i < w.targets.size(); ++i) {
+    if (w.targets[i]->end != End::pending) continue;
+    w.targets[i]->waiters.push_back(Waiter{&task, w.asks.size() + i});
   }
 }
 
