@@ -31,7 +31,7 @@ inline constexpr Weight kWeights[] = {
 };
 // Only in programs that use primitives of module sync.
 inline constexpr Weight kSyncWeights[] = {
-    {Op::sync, 60},          {Op::sync_within, 30}, {Op::sync_race, 20}, {Op::hold, 25},
+    {Op::sync, 60},          {Op::sync_within, 30}, {Op::sync_race, 30}, {Op::hold, 25},
     {Op::hold_notified, 12}, {Op::yield, 15},       {Op::sleep, 10}};
 
 class Generator : private SyncChoices {
@@ -134,6 +134,7 @@ class Generator : private SyncChoices {
     if (needs_scope(s.op) && !in_scope_ && !chance(10)) s.op = Op::scope;
     if (needs_target(s.op) && own_.empty() && chance(70)) s.op = Op::spawn;
     if (s.op == Op::supervise && supervisors_ == kDeepestSupervisor) s.op = Op::scope;
+    if (s.op == Op::hold && favours(kMutexFamily) && chance(35)) s.op = Op::hold_notified;
     if (s.op == Op::hold_notified && !favours(kMutexFamily) && chance(70)) s.op = Op::sync;
     if (depth >= kDeepest && has_blocks(s.op)) s.op = Op::sleep;
     if (program_.tasks >= kTasks && makes_tasks(s.op)) s.op = Op::yield;
@@ -268,7 +269,7 @@ class Generator : private SyncChoices {
         break;
       case Op::sync_race:
         s.flag = chance(60);
-        s.number = static_cast<int>(below(kMixes));
+        s.number = static_cast<int>(mix());
         s.calls = s.flag ? mix_of_calls(kMixOfRace[s.number]) : calls_of_one_kind();
         if (has_task(s)) s.index = task();
         break;

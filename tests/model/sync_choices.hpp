@@ -59,7 +59,7 @@ class SyncChoices : protected Choices {
     Primitives made;
     for (std::size_t i = 0; i < kOfEach; ++i) {
       made.capacities[i] = below(4);
-      made.permits[i] = 1 + below(4);
+      made.permits[i] = chance(20) ? 1 : 2 + below(3);
       made.counts[i] = 1 + below(5);
       made.parties[i] = 1 + below(4);
     }
@@ -69,10 +69,11 @@ class SyncChoices : protected Choices {
     return made;
   }
 
-  SyncCall call(Use use) {
+  SyncCall call(Use use) { return call(use, chance(80) ? 0 : below(kOfEach)); }  // tasks must meet
+  SyncCall call(Use use, std::size_t which) {
     SyncCall call;
     call.use = use;
-    call.which = chance(80) ? 0 : below(kOfEach);  // tasks must meet
+    call.which = which;
     call.slot = below(kSlots);
     call.number = number();
     if (use == Use::recv_many) call.number = 1 + static_cast<int>(below(3));
@@ -98,8 +99,21 @@ class SyncChoices : protected Choices {
   std::vector<SyncCall> calls_of_one_kind() {
     const Use use = one(kFamilies[family()].waiting);
     std::vector<SyncCall> calls;
-    for (std::size_t count = 1 + below(3); count > 0; --count) calls.push_back(call(use));
+    for (std::size_t count = 1 + below(3); count > 0; --count) {
+      calls.push_back(call(use, below(kOfEach)));
+    }
     return calls;
+  }
+  // One with something that this program uses most.
+  std::size_t mix() {
+    const Use wanted = one(kFamilies[family()].waiting);
+    for (;;) {
+      const std::size_t drawn = below(kMixes);
+      const auto& uses = kMixOfRace[drawn];
+      if (std::find(std::begin(uses), std::end(uses), wanted) != std::end(uses) || chance(20)) {
+        return drawn;
+      }
+    }
   }
   std::vector<SyncCall> mix_of_calls(const Use (&uses)[3]) {
     std::vector<SyncCall> calls;

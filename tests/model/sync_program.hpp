@@ -60,9 +60,9 @@ struct Primitives {
 
 // What a race over different calls is over; the last one is with a task besides.
 inline constexpr std::size_t kMixes = 3;
-inline constexpr Use kMixOfRace[kMixes][3] = {{Use::recv, Use::lock, Use::wait_event},
-                                              {Use::send, Use::acquire, Use::arrive},
-                                              {Use::read, Use::recv, Use::wait_latch}};
+inline constexpr Use kMixOfRace[kMixes][3] = {{Use::recv, Use::lock, Use::arrive},
+                                              {Use::acquire, Use::wait_event, Use::send},
+                                              {Use::write, Use::recv, Use::wait_latch}};
 inline constexpr std::size_t kMixWithTask = 2;
 
 }  // namespace model
