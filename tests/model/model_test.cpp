@@ -24,7 +24,7 @@
 namespace model {
 namespace {
 
-constexpr std::uint64_t kSeeds = 8000;
+constexpr std::uint64_t kSeeds = 5000;
 
 struct Seeds {
   std::uint64_t first = 0;
@@ -184,11 +184,11 @@ void expect_rare_cases(const Seen& seen) {
                            "lock shared mutex ", "acquire ", "wait for event ", "wait for latch ",
                            "arrive at barrier ", "race over [lock mutex ", "race over [acquire ",
                            "race over [receive from channel ", "notified at condition "}) {
-    EXPECT_GT(times(seen.waited, what), 20u) << what;
+    EXPECT_GT(times(seen.waited, what), 10u) << what;
   }
   for (const char* what : {"throws Error 160", "throws Error 161", "-> timed out", "-> not last",
                            "-> closed", "-> full", "-> nothing"}) {
-    EXPECT_GT(times(seen.results, what), 20u) << what;
+    EXPECT_GT(times(seen.results, what), 10u) << what;
   }
 }
 
