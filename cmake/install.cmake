@@ -5,6 +5,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tiffany)
 
 install(TARGETS tiffany EXPORT tiffanyTargets)
+install(TARGETS tiffany_program)
 install(DIRECTORY include/tiffany DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.hpp)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(EXPORT tiffanyTargets NAMESPACE tiffany:: DESTINATION ${package_dir})

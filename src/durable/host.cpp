@@ -296,6 +296,9 @@ Task<void> HostCore::signal_json(Uuid id, std::string name, std::string value) {
 
 Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success) {
   const auto found = promises_.find(promise);
+  if (found == promises_.end()) {
+    if (const auto kept = co_await complete_at_rest(promise, value, success)) co_return *kept;
+  }
   if (found == promises_.end() || found->second->kind != detail::SlotKind::promise) {
     throw Error(Errc::unknown_durable,
                 "No task of this host waits for a promise with the id " + promise.text() + ".");
@@ -305,6 +308,36 @@ Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success
   slot.flow.settle(slot, RecordType::Approval, std::move(value), !success);
   co_await log_->flush();
   co_return true;
+}
+
+// The promise of a task that does not run: its log says whether there is one. Nothing: there is none.
+Task<std::optional<bool>> HostCore::complete_at_rest(Uuid promise, std::string value,
+                                                     bool success) {
+  const std::string asked = "\"promise\":\"" + promise.text() + "\"";
+  for (Entry* entry : std::vector<Entry*>(order_)) {
+    if (entry->flow != nullptr || entry->log.ended || entry->log.records.empty()) continue;
+    std::string name;
+    bool kept = false;
+    for (const std::string& line : lines(entry->log)) {
+      wal::RecordView view;
+      wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+      const detail::Fields fields(view.payload);
+      if (view.type == RecordType::Command && line.find(asked) != std::string::npos) {
+        name = fields.text("id");
+      }
+      if (!name.empty() && view.type == RecordType::Approval && fields.text("of") == name)
+        kept = true;
+    }
+    if (name.empty()) continue;
+    if (kept) co_return false;
+    std::string payload = "\"of\":";
+    JsonWriter(payload).value(name);
+    payload += success ? ",\"result\":" + value : ",\"error\":";
+    if (!success) JsonWriter(payload).value(value);
+    co_await record(*entry, RecordType::Approval, payload);
+    co_return true;
+  }
+  co_return std::nullopt;
 }
 
 Task<void> HostCore::cancel(Uuid id, std::string why) {
@@ -359,14 +392,8 @@ Task<void> HostCore::resume(Uuid id) {
   Entry& task = entry(id, "Host::resume");
   require_alive(task, "Host::resume");
   if (task.status == DurableStatus::running) co_return;
-  if (!check_type(task)) {
-    throw Error(Errc::unknown_type,
-                "Task " + id.text() + " cannot be resumed: " + task.detail + ".");
-  }
   co_await record(task, RecordType::Command, R"("op":"resume","by":"operator")");
-  co_await log_->flush();
-  contents_.clear();
-  begin_again(task);
+  go_on(task);
 }
 
 Task<void> HostCore::retry(Uuid id, std::string from) {
@@ -375,17 +402,19 @@ Task<void> HostCore::retry(Uuid id, std::string from) {
     throw Error(Errc::durable_misuse, "Only a task that failed can be retried; " + id.text() +
                                           " is " + std::string(name_of(task.status)) + ".");
   }
-  if (!check_type(task)) {
-    throw Error(Errc::unknown_type,
-                "Task " + id.text() + " cannot be resumed: " + task.detail + ".");
-  }
   std::string payload = "\"op\":\"retry\",\"from\":";
   JsonWriter(payload).value(from);
   co_await record(task, RecordType::Command, payload);
   task.log.ended = false;
   task.done.reset();
+  go_on(task);
+}
+
+// With the code that there is; without it, whoever opens the log next goes on.
+void HostCore::go_on(Entry& task) {
   contents_.clear();
-  begin_again(task);
+  if (check_type(task) && !options_.start_paused) return begin_again(task);
+  task.status = DurableStatus::paused;
 }
 
 std::string HostCore::query(Uuid id, std::string_view name) {

@@ -67,6 +67,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   void ended(Entry& entry, DurableStatus status, std::string detail);
   Task<void> stop(Entry& entry);
   Task<void> cancel_child(Uuid id);
+  void go_on(Entry& entry);
+  Task<std::optional<bool>> complete_at_rest(Uuid promise, std::string value, bool success);
   Task<void> record(Entry& entry, wal::RecordType type, std::string payload);
   void require_alive(const Entry& entry, std::string_view what) const;
   DurableInfo info_of(const Entry& entry) const;

@@ -105,7 +105,8 @@ Task<UpgradeCheck> check_upgrade(const Registry& types, wal::LogOptions log) {
   const auto core = std::make_shared<HostCore>(types, std::move(log), HostOptions());
   core->open_to_look();
   UpgradeCheck check;
-  for (const DurableInfo& info : core->tasks()) {
+  check.all = core->tasks();
+  for (const DurableInfo& info : check.all) {
     if (info.status != DurableStatus::paused) continue;
     Inspection seen = co_await core->look(info.id);
     if (seen.agrees) {

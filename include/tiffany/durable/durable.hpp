@@ -26,6 +26,11 @@ class DurableHandle;
 namespace detail {
 template <class T>
 class AwaitSlot;
+
+template <class T>
+inline constexpr bool kIsDurableHandle = false;
+template <class T>
+inline constexpr bool kIsDurableHandle<DurableHandle<T>> = true;
 }
 
 template <class T = void>
@@ -53,6 +58,7 @@ class [[nodiscard("a Durable does nothing until it is awaited")]] Durable {
       return detail::AwaitCall<detail::AwaitSlot<U>>(handle);
     }
     template <class C>
+      requires(!detail::kIsDurableHandle<std::remove_cvref_t<C>>)
     auto await_transform(C&& call, Site at = __builtin_source_location()) noexcept {
       static_assert(
           std::derived_from<std::remove_cvref_t<C>, DurableCall>,

@@ -29,7 +29,8 @@ struct Inspection {
 };
 
 struct UpgradeCheck {
-  std::vector<Inspection> tasks;
+  std::vector<DurableInfo> all;   // every task of the log
+  std::vector<Inspection> tasks;  // those that have not ended
   std::size_t agree = 0;
   std::size_t paused = 0;  // their type or version is not in this program
   std::size_t diverge = 0;

@@ -1,0 +1,362 @@
+#include "tiffany/durable/command_line.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/base/json_reader.hpp"
+#include "tiffany/durable/inspect.hpp"
+#include "tiffany/engine/run.hpp"
+#include "tiffany/wal/log.hpp"
+#include "tiffany/wal/scan.hpp"
+
+namespace tiffany {
+namespace {
+
+constexpr std::string_view kHelp = R"(usage: tiffany <command> <directory> ...
+
+Reading, while the log is in use or not:
+  wal verify DIR                 check every line; 1 when anything is damaged
+  wal repair --dry-run DIR       what cannot be read, and which tasks that touches
+  wal export DIR [TASK] --to D   write <task>.wal into directory D, for one task or all
+  wal tail DIR [COUNT]           the last records (20), in the order of the log
+  task list DIR                  every task and how it stands
+  task show DIR TASK             the records of one task
+  task inspect DIR TASK          what it would do next        (needs its code)
+  task replay DIR TASK           does the code do what the log says? (needs its code)
+  upgrade --check DIR            inspect everything unfinished (needs the code)
+
+Writing, while no process has the log open:
+  task pause DIR TASK            it is not resumed at the next start
+  task resume DIR TASK
+  task cancel DIR TASK [WHY]     it unwinds when it is resumed
+  task kill DIR TASK [WHY]       it has ended
+  task retry DIR TASK STEP       forget its failure, and everything from that step on
+  task signal DIR TASK NAME JSON
+  task complete DIR PROMISE JSON keep a promise
+)";
+
+struct Refused {
+  std::string why;
+};
+
+class Words {
+ public:
+  Words(int count, char** arguments) : words_(arguments + 1, arguments + count) {}
+  bool option(std::string_view name) {
+    for (auto word = words_.begin(); word != words_.end(); ++word) {
+      if (*word != name) continue;
+      words_.erase(word);
+      return true;
+    }
+    return false;
+  }
+  std::string option_value(std::string_view name) {
+    for (std::size_t i = 0; i + 1 < words_.size(); ++i) {
+      if (words_[i] != name) continue;
+      std::string value = words_[i + 1];
+      words_.erase(words_.begin() + static_cast<std::ptrdiff_t>(i),
+                   words_.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+      return value;
+    }
+    return {};
+  }
+  bool more() const noexcept { return next_ < words_.size(); }
+  std::string take(std::string_view what) {
+    if (!more()) throw Refused{"a " + std::string(what) + " is missing"};
+    return words_[next_++];
+  }
+  std::string take_or(std::string otherwise) { return more() ? words_[next_++] : otherwise; }
+  Uuid take_id(std::string_view what) {
+    const std::string text = take(what);
+    const std::optional<Uuid> id = Uuid::parse(text);
+    if (!id) throw Refused{"\"" + text + "\" is no UUID of a " + std::string(what)};
+    return *id;
+  }
+  void end() const {
+    if (more()) throw Refused{"\"" + words_[next_] + "\" is more than I understand"};
+  }
+
+ private:
+  std::vector<std::string> words_;
+  std::size_t next_ = 0;
+};
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void check_json(const std::string& text) {
+  JsonReader in(text);
+  in.raw();
+  in.end();
+}
+
+wal::LogOptions log_at(const std::string& directory) {
+  if (!std::filesystem::is_directory(directory)) {
+    throw Error(Errc::bad_argument, "There is no directory " + directory + ".");
+  }
+  wal::LogOptions options(directory);
+  options.segment_size = 0;  // the smallest: little is written from here
+  options.layout = wal::Layout::files;
+  for (const auto& file : std::filesystem::directory_iterator(directory)) {
+    if (file.path().extension() == ".journal") options.layout = wal::Layout::journal;
+  }
+  options.disk = wal::system_disk();
+  return options;
+}
+
+const wal::TaskLog& task_in(const wal::LogIndex& index, const Uuid& id) {
+  const wal::TaskLog* const task = index.find(id);
+  if (task == nullptr) {
+    throw Error(Errc::unknown_durable, "The log has no task " + id.text() + ".");
+  }
+  return *task;
+}
+
+// ---- wal ----
+
+int verify(const std::string& directory) {
+  const wal::LogOptions options = log_at(directory);
+  const wal::LogIndex index = wal::scan(*options.disk, directory, options.layout);
+  std::size_t tasks = 0;
+  std::size_t ended = 0;
+  for (const auto& task : index.tasks) {
+    if (task->id.nil()) continue;
+    ++tasks;
+    if (task->ended) ++ended;
+    if (!task->quarantine.empty()) {
+      print("task " + task->id.text() + " would be quarantined: " + task->quarantine + "\n");
+    }
+  }
+  for (const wal::Damage& damage : index.damage) print(damage.text() + "\n");
+  print(std::to_string(index.records) + " records of " + std::to_string(tasks) + " tasks (" +
+        std::to_string(ended) + " ended), " + std::to_string(index.bytes) + " bytes, epoch " +
+        std::to_string(index.epoch) + ", " +
+        (index.shut_down ? "closed in good order" : "not closed") + "\n");
+  if (index.cut > 0)
+    print(std::to_string(index.cut) + " bytes of an unfinished write at the end\n");
+  print(std::to_string(index.damage.size()) + " damaged places\n");
+  return index.damage.empty() ? 0 : 1;
+}
+
+Task<void> write_file(wal::Disk* disk, std::string path, std::string bytes) {
+  std::unique_ptr<wal::DiskFile> file = disk->open(path);
+  co_await file->write(0, bytes);
+  co_await file->sync();
+}
+
+Task<int> export_tasks(std::string directory, std::optional<Uuid> only, std::string to) {
+  const wal::LogOptions options = log_at(directory);
+  wal::Disk& disk = *options.disk;
+  const wal::LogIndex index = wal::scan(disk, directory, options.layout);
+  if (only) task_in(index, *only);
+  disk.make_directory(to);
+  std::size_t count = 0;
+  for (const auto& task : index.tasks) {
+    if (task->id.nil() || (only && task->id != *only)) continue;
+    std::string bytes;
+    for (const std::string& line : wal::lines_of(disk, directory, index, *task)) bytes += line;
+    const std::string path = to + "/" + task->id.text() + ".wal";
+    if (disk.exists(path)) throw Error(Errc::bad_argument, path + " exists already.");
+    co_await write_file(&disk, path, std::move(bytes));
+    ++count;
+  }
+  co_await disk.sync_directory(to);
+  print(std::to_string(count) + " tasks written to " + to + "\n");
+  co_return 0;
+}
+
+int tail(const std::string& directory, std::size_t count) {
+  const wal::LogOptions options = log_at(directory);
+  const wal::LogIndex index = wal::scan(*options.disk, directory, options.layout);
+  std::vector<std::pair<std::string, std::string>> lines;  // by time, then as found
+  for (const auto& task : index.tasks) {
+    for (std::string& line : wal::lines_of(*options.disk, directory, index, *task)) {
+      wal::RecordView view;
+      wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+      lines.emplace_back(std::string(view.ts), std::move(line));
+    }
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const std::size_t from = lines.size() > count ? lines.size() - count : 0;
+  for (std::size_t i = from; i < lines.size(); ++i) print(lines[i].second);
+  return 0;
+}
+
+Task<int> wal_command(Words words) {
+  const std::string verb = words.take("command after wal");
+  const bool dry = words.option("--dry-run");
+  const std::string to = words.option_value("--to");
+  const std::string directory = words.take("directory");
+  if (verb == "verify") {
+    words.end();
+    co_return verify(directory);
+  }
+  if (verb == "repair") {
+    words.end();
+    if (!dry)
+      throw Refused{"repair only looks, so say --dry-run: tasks that are touched stay quarantined"};
+    co_return verify(directory);
+  }
+  if (verb == "tail") {
+    const std::string count = words.take_or("20");
+    words.end();
+    co_return tail(directory, std::stoul(count));
+  }
+  if (verb != "export") throw Refused{"there is no wal " + verb};
+  std::optional<Uuid> only;
+  if (words.more()) only = words.take_id("task");
+  words.end();
+  if (to.empty()) throw Refused{"export needs --to and a directory"};
+  co_return co_await export_tasks(directory, only, to);
+}
+
+// ---- task ----
+
+std::string line_of(const DurableInfo& task) {
+  std::string text = task.id.text() + "  " + std::string(name_of(task.status)) + "  " + task.type +
+                     " " + std::to_string(task.version);
+  if (!task.detail.empty()) text += "  " + task.detail;
+  return text + "\n";
+}
+
+Task<int> list(std::string directory) {
+  const Registry none;
+  const UpgradeCheck check = co_await check_upgrade(none, log_at(directory));
+  for (const DurableInfo& task : check.all) print(line_of(task));
+  print(std::to_string(check.all.size()) + " tasks\n");
+  co_return 0;
+}
+
+int show(const std::string& directory, const Uuid& id) {
+  const wal::LogOptions options = log_at(directory);
+  const wal::LogIndex index = wal::scan(*options.disk, directory, options.layout);
+  const wal::TaskLog& task = task_in(index, id);
+  for (const std::string& line : wal::lines_of(*options.disk, directory, index, task)) print(line);
+  if (!task.quarantine.empty()) print("quarantined: " + task.quarantine + "\n");
+  return 0;
+}
+
+// To a log that no process has open: the task itself is not run.
+Task<int> change(const Registry* types, std::string verb, std::string directory, Words words) {
+  HostOptions options;
+  options.start_paused = true;
+  Host host(*types, log_at(directory), options);
+  const Uuid id = words.take_id(verb == "complete" ? "promise" : "task");
+  std::vector<std::string> rest;
+  while (words.more()) rest.push_back(words.take("argument"));
+  const auto want = [&](std::size_t least, std::size_t most) {
+    if (rest.size() < least || rest.size() > most) {
+      throw Refused{"task " + verb + " has " + std::to_string(rest.size()) +
+                    " arguments after the id"};
+    }
+  };
+  const std::string why = rest.empty() ? "by an operator" : rest[0];
+  const bool known = verb == "pause" || verb == "resume" || verb == "cancel" || verb == "kill" ||
+                     verb == "retry" || verb == "signal" || verb == "complete";
+  if (!known) throw Refused{"there is no task " + verb};
+  co_await host.open();
+  if (verb == "pause") {
+    want(0, 0);
+    co_await host.pause(id);
+  } else if (verb == "resume") {
+    want(0, 0);
+    co_await host.resume(id);
+  } else if (verb == "cancel") {
+    want(0, 1);
+    co_await host.cancel(id, why);
+  } else if (verb == "kill") {
+    want(0, 1);
+    co_await host.kill(id, why);
+  } else if (verb == "retry") {
+    want(1, 1);
+    co_await host.retry(id, rest[0]);
+  } else if (verb == "signal") {
+    want(2, 2);
+    check_json(rest[1]);
+    co_await host.signal_json(id, rest[0], rest[1]);
+  } else {
+    want(1, 1);
+    check_json(rest[0]);
+    const bool first = co_await host.complete_json(id, rest[0], true);
+    if (!first) print("it was kept before; nothing has changed\n");
+  }
+  co_await host.close();
+  print("done\n");
+  co_return 0;
+}
+
+Task<int> task_command(const Registry* types, Words words) {
+  const std::string verb = words.take("command after task");
+  const std::string directory = words.take("directory");
+  if (verb == "list") {
+    words.end();
+    co_return co_await list(directory);
+  }
+  if (verb == "show" || verb == "inspect" || verb == "replay") {
+    const Uuid id = words.take_id("task");
+    words.end();
+    if (verb == "show") co_return show(directory, id);
+    const Inspection seen = co_await inspect(*types, log_at(directory), id);
+    print(seen.text());
+    if (verb == "replay") {
+      for (const std::string& event : seen.events) print("  " + event + "\n");
+    }
+    co_return seen.agrees ? 0 : 1;
+  }
+  co_return co_await change(types, verb, directory, words);
+}
+
+Task<int> command(const Registry* types, Words words) {
+  const std::string what = words.take("command");
+  if (what == "wal") co_return co_await wal_command(words);
+  if (what == "task") co_return co_await task_command(types, words);
+  if (what != "upgrade") throw Refused{"there is no command " + what};
+  const bool only_look = words.option("--check");
+  const std::string directory = words.take("directory");
+  words.end();
+  if (!only_look) throw Refused{"upgrade only checks, so say --check"};
+  const UpgradeCheck check = co_await check_upgrade(*types, log_at(directory));
+  print(check.text());
+  co_return check.diverge == 0 ? 0 : 1;
+}
+
+Task<void> run_command(const Registry* types, Words words, int* status) {
+  std::string refused;
+  std::string failed;
+  try {
+    *status = co_await command(types, words);
+  } catch (const Refused& refusal) {
+    refused = refusal.why;
+  } catch (const std::exception& error) {
+    failed = error.what();
+  }
+  if (!refused.empty()) {
+    std::fprintf(stderr, "tiffany: %s. `tiffany help` says what there is.\n", refused.c_str());
+    *status = 2;
+  }
+  if (!failed.empty()) {
+    std::fprintf(stderr, "tiffany: %s\n", failed.c_str());
+    *status = 1;
+  }
+}
+
+}  // namespace
+
+int durable_main(int count, char** arguments, const Registry& types) {
+  const std::string_view first = count > 1 ? arguments[1] : "";
+  if (first.empty() || first == "help" || first == "--help" || first == "-h") {
+    print(kHelp);
+    return first.empty() ? 2 : 0;
+  }
+  int status = 1;
+  const int ran = run(run_command(&types, Words(count, arguments), &status));
+  return ran != 0 ? ran : status;
+}
+
+}  // namespace tiffany

@@ -1,0 +1,147 @@
+// The program `tiffany`, as an operator uses it.
+#include "tiffany/durable/command_line.hpp"
+
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <fstream>
+#include <string>
+
+#include "durable/durable_world.hpp"
+
+namespace tiffany {
+namespace {
+
+using namespace std::chrono_literals;
+
+class CommandLine : public DurableWorld {
+ protected:
+  CommandLine() {
+    types_ = [] {
+      Registry types;
+      types.add("visit", 1, &CommandLine::visit);
+      return types;
+    };
+  }
+
+  struct Said {
+    std::string text;
+    int status = 0;
+  };
+  Said tiffany(const std::string& arguments) {
+    Said said;
+    FILE* const pipe =
+        popen((std::string(TIFFANY_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
+    std::array<char, 4096> room;
+    while (const std::size_t n = fread(room.data(), 1, room.size(), pipe))
+      said.text.append(room.data(), n);
+    said.status = WEXITSTATUS(pclose(pipe));
+    return said;
+  }
+  std::string log() const { return directory_ + "/wal"; }
+
+  static Durable<std::string> visit(Flow& flow, std::string who) {
+    const std::string greeting = co_await flow.step("greet", [&] { return "hello " + who; });
+    auto answer = co_await flow.promise<std::string>("answer");
+    co_return greeting + ", " + co_await answer;
+  }
+
+  // A task that waits for its promise, in a log that nobody has open.
+  Uuid one_that_waits() {
+    Uuid id;
+    live([&](Host& host) -> Task<void> {
+      id = co_await host.start("visit", "ann");
+      co_await sleep(1s);
+      co_await host.close();
+    });
+    return id;
+  }
+};
+TIFFANY_ON_EVERY_LAYOUT(CommandLine);
+
+TEST_P(CommandLine, D3_TasksAreListedAndTheirRecordsShown) {
+  const std::string id = one_that_waits().text();
+  const Said listed = tiffany("task list " + log());
+  EXPECT_EQ(listed.status, 0);
+  EXPECT_NE(listed.text.find(id + "  paused  visit 1"), std::string::npos) << listed.text;
+  const Said shown = tiffany("task show " + log() + " " + id);
+  EXPECT_EQ(shown.status, 0);
+  EXPECT_NE(shown.text.find(R"("type":"StepEnd")"), std::string::npos) << shown.text;
+  EXPECT_NE(shown.text.find(R"("step":"greet#1","result":"hello ann")"), std::string::npos)
+      << shown.text;
+}
+
+TEST_P(CommandLine, D3_APromiseKeptFromAShellIsThereWhenTheTaskComesBack) {
+  const Uuid id = one_that_waits();
+  const std::string promise = Uuid::derived(id, "promise answer#1").text();
+  Said said = tiffany("task complete " + log() + " " + promise + " '\"yes\"'");
+  EXPECT_EQ(said.text, "done\n");
+  said = tiffany("task complete " + log() + " " + promise + " '\"no\"'");
+  EXPECT_EQ(said.text, "it was kept before; nothing has changed\ndone\n");
+  live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(co_await host.result<std::string>(id), "hello ann, yes");
+  });
+}
+
+TEST_P(CommandLine, D3_ATaskIsPausedResumedAndKilledFromAShell) {
+  const Uuid id = one_that_waits();
+  EXPECT_EQ(tiffany("task pause " + log() + " " + id.text()).text, "done\n");
+  live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(host.info(id)->status, DurableStatus::paused);
+    co_await host.close();
+  });
+  EXPECT_EQ(tiffany("task resume " + log() + " " + id.text()).text, "done\n");
+  live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(host.info(id)->status, DurableStatus::running);
+    co_await host.close();
+  });
+  EXPECT_EQ(tiffany("task kill " + log() + " " + id.text() + " 'it is late'").text, "done\n");
+  live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(host.info(id)->status, DurableStatus::cancelled);
+    EXPECT_EQ(host.info(id)->detail, "it is late");
+    co_await host.close();
+  });
+}
+
+TEST_P(CommandLine, D1_AnExportedTaskIsAFileOfItsOwnThatIsReadAsOne) {
+  const Uuid id = one_that_waits();
+  const std::string to = directory_ + "/out";
+  EXPECT_EQ(tiffany("wal export " + log() + " --to " + to).text, "1 tasks written to " + to + "\n");
+  const auto index = wal::scan(*wal::system_disk(), to, wal::Layout::files);
+  ASSERT_NE(index.find(id), nullptr);
+  EXPECT_EQ(index.find(id)->records.size(), 3u);
+  EXPECT_TRUE(index.damage.empty());
+}
+
+TEST_P(CommandLine, D4_VerifyNamesTheLineThatIsDamaged) {
+  const Uuid id = one_that_waits();
+  EXPECT_EQ(tiffany("wal verify " + log()).status, 0);
+  const bool journal = GetParam() == wal::Layout::journal;
+  const std::string path = log() + "/" + (journal ? "00000001.journal" : id.text() + ".wal");
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  file.clear();
+  file.seekp(static_cast<std::streamoff>(text.find("hello ann")));
+  file << "jello";
+  file.close();
+  const Said said = tiffany("wal verify " + log());
+  EXPECT_EQ(said.status, 1);
+  EXPECT_NE(said.text.find(path + ", line " + (journal ? "3" : "2")), std::string::npos)
+      << said.text;
+  EXPECT_NE(said.text.find("task " + id.text() + " would be quarantined"), std::string::npos)
+      << said.text;
+}
+
+TEST_P(CommandLine, D3_WhatIsNotUnderstoodIsRefusedWithASentence) {
+  EXPECT_EQ(tiffany("task dance " + directory_ + " " + Uuid().text()).status, 2);
+  EXPECT_EQ(tiffany("wal verify").text,
+            "tiffany: a directory is missing. `tiffany help` says what there is.\n");
+  EXPECT_EQ(tiffany("wal verify /nowhere").text, "tiffany: There is no directory /nowhere.\n");
+  EXPECT_EQ(tiffany("task show " + directory_ + " 12").status, 2);
+  EXPECT_EQ(tiffany("help").status, 0);
+}
+
+}  // namespace
+}  // namespace tiffany
