@@ -8,6 +8,7 @@
 #include "durable/fields.hpp"
 #include "durable/flow_state.hpp"
 #include "tiffany/wal/record.hpp"
+#include "tiffany/wal/values.hpp"
 
 namespace tiffany {
 namespace {
@@ -59,13 +60,14 @@ class History {
   std::unordered_map<std::string, std::uint64_t> seq_of_;
 };
 
-Notice notice_of(const Fields& fields, std::string id, std::int64_t time) {
+template <class Value>
+Notice notice_of(const Fields& fields, std::string id, std::int64_t time, const Value& value) {
   Notice notice;
   notice.id = std::move(id);
   notice.time = time;
   notice.failed = fields.has("error");
   notice.unknown = fields.has("unknown");
-  notice.value = notice.failed ? fields.text("error") : std::string(fields.raw("result"));
+  notice.value = notice.failed ? fields.text("error") : value("result");
   return notice;
 }
 
@@ -83,6 +85,10 @@ void FlowState::load(const std::vector<std::string>& lines) {
     bytes += line.size();
     const Fields fields(view.payload, text);
     const std::int64_t time = wal::parse_time(view.ts).value_or(0);
+    // A value may lie beside the log.
+    const auto value = [&](std::string_view name) {
+      return wal::value_of(host_.log_->disk(), host_.log_options_.directory, fields.raw(name));
+    };
     const auto remember = [&](const char* kind, std::string id) -> Recorded& {
       Recorded& recorded = history.command(kind, std::move(id));
       if (recorded.seq == 0) recorded.seq = view.seq;
@@ -92,7 +98,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
     };
     switch (view.type) {
       case RecordType::Spawn:
-        arguments = fields.raw("args");
+        arguments = value("args");
         log_version_ = static_cast<int>(fields.number("version"));
         now = time;
         break;
@@ -105,7 +111,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
       }
       case RecordType::StepEnd:
         remember("step", fields.text("step"));
-        history.came(notice_of(fields, fields.text("step"), time), view.seq);
+        history.came(notice_of(fields, fields.text("step"), time, value), view.seq);
         break;
       case RecordType::Command: {
         const std::string op = fields.text("op");
@@ -121,23 +127,23 @@ void FlowState::load(const std::vector<std::string>& lines) {
       case RecordType::Resumed:
       case RecordType::Approval:
         if (fields.has("signal")) {
-          history.came({Notice::Kind::signal, nullptr, fields.text("signal"),
-                        std::string(fields.raw("value")), false, false, time},
+          history.came({Notice::Kind::signal, nullptr, fields.text("signal"), value("value"), false,
+                        false, time},
                        view.seq);
         } else if (fields.has("cancel")) {
           history.came(
               {Notice::Kind::cancel, nullptr, fields.text("cancel"), {}, false, false, time},
               view.seq);
         } else {
-          history.came(notice_of(fields, fields.text("of"), time), view.seq);
+          history.came(notice_of(fields, fields.text("of"), time, value), view.seq);
         }
         break;
       case RecordType::Checkpoint:
         history.clear();
-        saved = std::string(fields.raw("state"));
+        saved = value("state");
         mailbox_.clear();
-        for (auto& [name, value] : fields.pairs("mailbox")) {
-          mailbox_.emplace_back(std::move(name), std::move(value));
+        for (auto& [name, mail] : fields.pairs("mailbox")) {
+          mailbox_.emplace_back(std::move(name), std::move(mail));
         }
         if (fields.has("cancelled")) cancelled_ = fields.text("cancelled");
         now = time;

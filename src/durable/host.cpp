@@ -126,7 +126,8 @@ void HostCore::append_spawn(Entry& entry, const std::string& arguments, Level le
                             wal::Ticket* ticket) {
   std::string payload = "\"name\":";
   JsonWriter(payload).value(entry.type_name);
-  payload += ",\"version\":" + std::to_string(entry.version) + ",\"args\":" + arguments;
+  payload +=
+      ",\"version\":" + std::to_string(entry.version) + ",\"args\":" + log_->keep_aside(arguments);
   if (!entry.parent.nil()) payload += ",\"parent\":\"" + entry.parent.text() + "\"";
   const std::string id = entry.log.id.text();
   log_->append(entry.log, wal::Entry{RecordType::Spawn, id, payload}, level, ticket);
@@ -186,7 +187,7 @@ Task<void> HostCore::run(Entry* entry) {
   }
   std::string payload;
   if (status == DurableStatus::completed) {
-    payload = "\"result\":" + result;
+    payload = "\"result\":" + log_->keep_aside(result);
   } else {
     payload = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
     JsonWriter(payload).value(result);
@@ -286,7 +287,7 @@ Task<void> HostCore::signal_json(Uuid id, std::string name, std::string value) {
   require_alive(task, "Host::signal");
   std::string payload = "\"signal\":";
   JsonWriter(payload).value(name);
-  payload += ",\"value\":" + value;
+  payload += ",\"value\":" + log_->keep_aside(value);
   co_await record(task, RecordType::Resumed, payload);
   if (task.flow != nullptr) {
     task.flow->notice({detail::Notice::Kind::signal, nullptr, std::move(name), std::move(value),
@@ -332,7 +333,7 @@ Task<std::optional<bool>> HostCore::complete_at_rest(Uuid promise, std::string v
     if (kept) co_return false;
     std::string payload = "\"of\":";
     JsonWriter(payload).value(name);
-    payload += success ? ",\"result\":" + value : ",\"error\":";
+    payload += success ? ",\"result\":" + log_->keep_aside(value) : ",\"error\":";
     if (!success) JsonWriter(payload).value(value);
     co_await record(*entry, RecordType::Approval, payload);
     co_return true;

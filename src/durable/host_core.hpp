@@ -75,6 +75,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
 
   // Opening.
   bool prepare(Entry& entry);
+  bool resume_or_quarantine(Entry& entry);
   bool check_type(Entry& entry);
   bool was_paused(const Entry& entry);
   void read_first(Entry& entry);

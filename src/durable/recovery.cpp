@@ -8,6 +8,7 @@
 #include "durable/fields.hpp"
 #include "tiffany/base/hash.hpp"
 #include "tiffany/wal/record.hpp"
+#include "tiffany/wal/values.hpp"
 
 namespace tiffany {
 
@@ -45,8 +46,7 @@ Task<Recovery> HostCore::open() {
       replay_room_.reset();
       co_await replay_room_.wait();
     }
-    ++recovery_.resumed;
-    begin_again(*entry);
+    if (resume_or_quarantine(*entry)) ++recovery_.resumed;
   }
   while (replaying_tasks_ > 0 && !options_.start_paused) {
     replay_room_.reset();
@@ -55,6 +55,22 @@ Task<Recovery> HostCore::open() {
   contents_.clear();
   recovery_.resumed -= recovery_.diverged;
   co_return recovery_;
+}
+
+// What its log names may be damaged, which only reading it shows.
+bool HostCore::resume_or_quarantine(Entry& entry) {
+  try {
+    begin_again(entry);
+    return true;
+  } catch (const Error& error) {
+    entry.flow.reset();
+    entry.status = DurableStatus::quarantined;
+    entry.detail = error.what();
+  }
+  ++recovery_.quarantined;
+  recovery_.notes.push_back("Task " + entry.log.id.text() + " (" + entry.type_name +
+                            ") is quarantined: " + entry.detail);
+  return false;
 }
 
 bool HostCore::may_replay() const noexcept {
@@ -143,7 +159,7 @@ void HostCore::read_end(Entry& entry) {
   entry.trace = fields.text("trace");
   if (view.type == RecordType::TaskExit) {
     entry.status = DurableStatus::completed;
-    entry.detail = fields.raw("result");
+    entry.detail = wal::value_of(log_->disk(), log_options_.directory, fields.raw("result"));
     return;
   }
   const std::string reason = fields.text("reason");

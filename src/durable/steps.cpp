@@ -293,7 +293,7 @@ void FlowState::settle(Slot& slot, RecordType type, std::string value, bool fail
   if (failed) {
     payload.text("error", value);
   } else {
-    payload.raw("result", value);
+    payload.raw("result", host_.log_->keep_aside(value));
   }
   if (unknown) payload.raw("unknown", "true");
   if (slot.attempts > 1) payload.raw("attempts", std::to_string(slot.attempts));
@@ -385,7 +385,7 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
                                           "\" is under way; await it, or drop its handle.");
   }
   Payload payload(payload_);
-  payload.raw("state", state);
+  payload.raw("state", host_.log_->keep_aside(state));
   std::string mail;
   JsonWriter out(mail);
   out.begin_array();

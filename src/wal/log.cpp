@@ -9,6 +9,7 @@
 #include "tiffany/base/error.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/structured.hpp"
+#include "tiffany/wal/values.hpp"
 
 namespace tiffany::wal {
 namespace {
@@ -151,7 +152,10 @@ void Log::start_writing() {
 }
 
 Task<void> Log::write_all() {
-  while (anything_queued()) co_await write_some();
+  while (anything_queued()) {
+    co_await write_values();
+    co_await write_some();
+  }
 }
 
 Task<void> Log::write_loop() {
@@ -163,6 +167,32 @@ Task<void> Log::write_loop() {
   }
   if (failed != nullptr) seal(failed);
   rest_.set();
+}
+
+std::string Log::keep_aside(std::string value) {
+  if (!belongs_aside(value)) return value;
+  std::string name = value_name(value);
+  std::string reference = value_reference(name, value.size());
+  aside_.emplace_back(std::move(name), std::move(value));
+  return reference;
+}
+
+Task<void> Log::write_values() {
+  if (aside_.empty()) co_return;
+  const std::string directory = options_.directory + "/values";
+  disk().make_directory(directory);
+  // What is put aside meanwhile is written too: the batch after this has the records of all of it.
+  while (!aside_.empty()) {
+    const std::vector<std::pair<std::string, std::string>> some = std::move(aside_);
+    aside_.clear();
+    for (const auto& [name, value] : some) {
+      const std::unique_ptr<DiskFile> file = disk().open(directory + "/" + name + ".json");
+      co_await file->write(0, value);
+      co_await file->sync();
+    }
+    co_await disk().sync_directory(directory);
+    co_await disk().sync_directory(options_.directory);
+  }
 }
 
 void Log::tell(Batch& batch) noexcept {

@@ -31,7 +31,7 @@ template <class T>
 inline constexpr bool kIsDurableHandle = false;
 template <class T>
 inline constexpr bool kIsDurableHandle<DurableHandle<T>> = true;
-}
+}  // namespace detail
 
 template <class T = void>
 class [[nodiscard("a Durable does nothing until it is awaited")]] Durable {

@@ -85,6 +85,9 @@ class Log : public std::enable_shared_from_this<Log> {
   // Errc::log_sealed, or Errc::bad_argument for a line that is too long.
   std::uint64_t append(TaskLog& task, Entry entry, Level level = Level::lazy,
                        Ticket* ticket = nullptr);
+  // Puts a value that is too long for a line beside the log, before the record that is appended next; gives what that
+  // record has in its place. A short value stays as it is.
+  std::string keep_aside(std::string value);
   // What has been appended is written now, also if nobody waits for it.
   void hurry();
   // Until everything that has been appended is synced.
@@ -140,6 +143,7 @@ class Log : public std::enable_shared_from_this<Log> {
   TaskLog own_;  // of the records about the log itself
 
  private:
+  Task<void> write_values();
   void set_clock(const LogIndex& index);
   void start_writing();
   Task<void> write_loop();
@@ -156,6 +160,7 @@ class Log : public std::enable_shared_from_this<Log> {
   Event room_{true};
   Event rest_{true};  // set while nobody writes
   std::exception_ptr sealed_;
+  std::vector<std::pair<std::string, std::string>> aside_;  // to be written before the next batch
 };
 
 std::shared_ptr<Log> make_journal(Scheduler& scheduler, LogOptions options);

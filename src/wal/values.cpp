@@ -1,0 +1,41 @@
+#include "tiffany/wal/values.hpp"
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/base/sha256.hpp"
+
+namespace tiffany::wal {
+namespace {
+
+constexpr std::string_view kOpen = R"({"$value":")";
+constexpr std::size_t kNameSize = 64;
+
+}  // namespace
+
+bool belongs_aside(std::string_view json) noexcept {
+  return json.size() > kLongestValue || json.starts_with(kOpen);
+}
+
+std::string value_name(std::string_view json) { return sha256_hex(json); }
+
+std::string value_reference(const std::string& name, std::size_t size) {
+  return std::string(kOpen) + name + "\",\"size\":" + std::to_string(size) + "}";
+}
+
+std::string value_of(Disk& disk, const std::string& directory, std::string_view json) {
+  if (!json.starts_with(kOpen)) return std::string(json);
+  const std::string name(json.substr(kOpen.size(), kNameSize));
+  const std::string path = directory + "/values/" + name + ".json";
+  if (name.find('/') != std::string::npos || !disk.exists(path)) {
+    throw Error(Errc::log_damaged,
+                "The log names a value that lies beside it, and " + path + " does not exist.");
+  }
+  const auto content = disk.read(path);
+  std::string value(content->bytes());
+  if (sha256_hex(value) != name) {
+    throw Error(Errc::log_damaged,
+                path + " does not hold what its name says; it was changed or cut.");
+  }
+  return value;
+}
+
+}  // namespace tiffany::wal
