@@ -98,7 +98,7 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
     throw Error(Errc::durable_misuse,
                 "Starting a durable task needs an open host: co_await host.open().");
   }
-  if (find(id) != nullptr) co_return id;  // it was started before
+  if (find(id) != nullptr || archived(id)) co_return id;  // it was started before
   const DurableType* const known = types_.find(type);
   if (known == nullptr) {
     throw Error(Errc::unknown_type, "No durable task is registered as \"" + type + "\".");
@@ -267,6 +267,11 @@ void HostCore::adopt_child(detail::Slot& slot) {
 // ---- From outside ----
 
 Task<std::string> HostCore::result_json(Uuid id) {
+  if (find(id) == nullptr && archived(id)) {
+    const std::unique_ptr<Entry> old = from_archive(id);
+    if (old->status == DurableStatus::completed) co_return old->detail;
+    throw Error(Errc::durable_failed, old->detail);
+  }
   Entry& task = entry(id, "Host::result");
   while (!task.log.ended) {
     if (task.broken != nullptr) std::rethrow_exception(task.broken);

@@ -38,6 +38,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<void> pause(Uuid task);
   Task<void> resume(Uuid task);
   Task<void> retry(Uuid task, std::string from);
+  Task<Compaction> compact(Retention keep);
   std::string query(Uuid task, std::string_view name);
   std::optional<DurableInfo> info(Uuid task) const;
   std::vector<DurableInfo> tasks() const;
@@ -68,6 +69,13 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<void> stop(Entry& entry);
   Task<void> cancel_child(Uuid id);
   void go_on(Entry& entry);
+  bool may_archive(const Entry& entry) const noexcept;
+  Task<void> archive(Entry& entry);
+  Task<void> keep_only(Retention keep, Compaction* done);
+  std::string archive_path(const Uuid& id) const;
+  bool archived(const Uuid& id) const;
+  std::unique_ptr<Entry> from_archive(const Uuid& id);
+  void read_end(Entry& entry, const std::string& line);
   Task<std::optional<bool>> complete_at_rest(Uuid promise, std::string value, bool success);
   Task<void> record(Entry& entry, wal::RecordType type, std::string payload);
   void require_alive(const Entry& entry, std::string_view what) const;

@@ -26,6 +26,7 @@ Task<void> Host::kill(Uuid task, std::string why) { return core_->kill(task, std
 Task<void> Host::pause(Uuid task) { return core_->pause(task); }
 Task<void> Host::resume(Uuid task) { return core_->resume(task); }
 Task<void> Host::retry(Uuid task, std::string from) { return core_->retry(task, std::move(from)); }
+Task<Compaction> Host::compact(Retention keep) { return core_->compact(keep); }
 std::string Host::query(Uuid task, std::string_view name) { return core_->query(task, name); }
 std::optional<DurableInfo> Host::info(Uuid task) const { return core_->info(task); }
 std::vector<DurableInfo> Host::tasks() const { return core_->tasks(); }

@@ -152,7 +152,10 @@ void HostCore::read_first(Entry& entry) {
 }
 
 void HostCore::read_end(Entry& entry) {
-  const std::string line = line_at(entry.log, entry.log.records.size() - 1);
+  read_end(entry, line_at(entry.log, entry.log.records.size() - 1));
+}
+
+void HostCore::read_end(Entry& entry, const std::string& line) {
   wal::RecordView view;
   wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
   const detail::Fields fields(view.payload);

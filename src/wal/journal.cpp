@@ -27,6 +27,7 @@ class Journal final : public Log {
       after = index.segments.back().size;
     }
     mark_ = disk().open(path("synced"));
+    co_await remove_before(index.base);
     next_segment(last + 1, after);
     co_await prepare();
   }
@@ -55,6 +56,30 @@ class Journal final : public Log {
     const std::string nil = Uuid().text();
     const std::string payload = owner_payload(number, after);
     append(own_, Entry{RecordType::Owner, nil, payload});
+  }
+
+  std::uint32_t begin_segment() override {
+    next_segment(tail_segment_ + 1, tail());
+    return tail_segment_;
+  }
+
+  // First it is said, then it is done: a crash in between leaves files that nobody reads.
+  Task<void> forget_before(std::uint32_t segment) override {
+    const std::string said = base_text(segment);
+    {
+      const std::unique_ptr<DiskFile> file = disk().open(path("base.new"));
+      co_await file->write(0, said);
+      co_await file->sync();
+    }
+    co_await disk().rename(path("base.new"), path("base"));
+    co_await disk().sync_directory(options_.directory);
+    co_await remove_before(segment);
+  }
+  Task<void> remove_before(std::uint32_t segment) {
+    for (const std::string& name : disk().list(options_.directory)) {
+      const std::uint32_t number = number_of_segment(name);
+      if (number != 0 && number < segment) co_await disk().remove(path(name));
+    }
   }
 
   bool anything_queued() const noexcept override { return !batches_.empty(); }

@@ -145,6 +145,20 @@ std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticke
   return entry.seq;
 }
 
+Position Log::append_again(const std::string& line) {
+  if (sealed_ != nullptr) std::rethrow_exception(sealed_);
+  const std::string_view text = std::string_view(line).substr(0, line.size() - 1);
+  Batch& batch = batch_for(own_, line.size() + 1);
+  const std::size_t before = batch.bytes.size();
+  batch.bytes += reseeded(text, seed_of(batch), before == 0);
+  const std::size_t size = batch.bytes.size() - before;
+  counters_.bytes += size;
+  queued_ += size;
+  return {batch.file, static_cast<std::uint32_t>(size - 1), batch.offset + before};
+}
+
+Task<void> Log::forget_before(std::uint32_t) { co_return; }
+
 void Log::start_writing() {
   if (!rest_.is_set()) return;
   rest_.reset();

@@ -229,9 +229,10 @@ Checksums checksums_of(std::string_view line, std::uint32_t seed) {
   return both;
 }
 
-std::string reseeded(std::string_view line, std::uint32_t seed) {
+std::string reseeded(std::string_view line, std::uint32_t seed, bool first_of_batch) {
   if (line.starts_with(' ')) line.remove_prefix(1);
-  std::string out(line.substr(0, line.size() - kTail));
+  std::string out(first_of_batch ? " " : "");
+  out += line.substr(0, line.size() - kTail);
   const std::uint32_t crc = crc32c(out, seed);
   out += kCrc;
   append_hex(out, crc);

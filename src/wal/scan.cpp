@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tiffany/base/crc32c.hpp"
+#include "tiffany/base/error.hpp"
 #include "tiffany/base/json_reader.hpp"
 
 namespace tiffany::wal {
@@ -13,13 +14,19 @@ namespace {
 
 constexpr std::string_view kSuffix = ".journal";
 
-std::optional<std::uint32_t> segment_number(std::string_view name) {
-  if (!name.ends_with(kSuffix)) return std::nullopt;
-  name.remove_suffix(kSuffix.size());
-  std::uint32_t number = 0;
-  const auto got = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (got.ec != std::errc() || got.ptr != name.data() + name.size()) return std::nullopt;
-  return number;
+// Written, synced and renamed: it is there as a whole, or it is damaged.
+std::uint32_t read_base(Disk& disk, const std::string& directory) {
+  const std::string path = directory + "/base";
+  if (!disk.exists(path)) return 0;
+  const auto content = disk.read(path);
+  const std::string text(content->bytes());
+  std::uint32_t segment = 0;
+  std::from_chars(text.data(), text.data() + text.size(), segment);
+  if (text == base_text(segment)) return segment;
+  throw Error(Errc::log_damaged,
+              path +
+                  " does not say where the journal begins. Without it old segments "
+                  "cannot be told from those that count.");
 }
 
 // A number that is a member of the payload; nothing when it has no such member.
@@ -65,9 +72,11 @@ class Reader {
       : disk_(disk), directory_(directory), index_(index) {}
 
   void read_journal() {
+    index_.base = read_base(disk_, directory_);
     for (const std::string& name : disk_.list(directory_)) {
-      if (const auto number = segment_number(name)) {
-        index_.segments.push_back({*number, directory_ + "/" + name, 0});
+      const std::uint32_t number = number_of_segment(name);
+      if (number != 0 && number >= index_.base) {
+        index_.segments.push_back({number, directory_ + "/" + name, 0});
       }
     }
     std::sort(index_.segments.begin(), index_.segments.end(),
@@ -349,6 +358,19 @@ std::string segment_name(std::uint32_t number) {
   std::string digits = std::to_string(number);
   return std::string(8 - std::min<std::size_t>(8, digits.size()), '0') + digits +
          std::string(kSuffix);
+}
+
+std::uint32_t number_of_segment(std::string_view name) noexcept {
+  if (!name.ends_with(kSuffix)) return 0;
+  name.remove_suffix(kSuffix.size());
+  std::uint32_t number = 0;
+  const auto got = std::from_chars(name.data(), name.data() + name.size(), number);
+  return got.ec == std::errc() && got.ptr == name.data() + name.size() ? number : 0;
+}
+
+std::string base_text(std::uint32_t segment) {
+  const std::string number = std::to_string(segment);
+  return number + " " + std::to_string(crc32c(number)) + "\n";
 }
 
 LogIndex scan(Disk& disk, const std::string& directory, Layout layout) {

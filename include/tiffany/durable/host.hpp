@@ -14,6 +14,7 @@
 // A host belongs to one scheduler. Its tasks run there as system calls allow, beside everything else.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -133,6 +134,21 @@ class HostOptions {
   std::size_t replay_bytes = std::size_t{32} << 20;
 };
 
+// What is kept of tasks that have ended, in archive/<uuid>.wal. What is older or beyond that size goes, the oldest first.
+class Retention {
+ public:
+  Retention() = default;
+  std::optional<std::chrono::seconds> age{};
+  std::optional<std::uint64_t> bytes{};
+};
+
+struct Compaction {
+  std::size_t archived = 0;  // tasks that had ended
+  std::size_t kept = 0;      // tasks that have not, and whose records were written again
+  std::size_t removed = 0;   // files that went out of the archive
+  std::string skipped;       // why nothing was done, if nothing was
+};
+
 class HostCore;
 
 class Host {
@@ -186,6 +202,10 @@ class Host {
   Task<void> resume(Uuid task);
   // Forgets the end of a task that failed, and everything from that step on: "charge#1".
   Task<void> retry(Uuid task, std::string from);
+
+  // Moves tasks that have ended into the archive, and gives the room of the log free that nobody needs. Their results can
+  // still be asked for until they leave the archive.
+  Task<Compaction> compact(Retention keep = Retention());
 
   std::string query(Uuid task, std::string_view name);
   std::optional<DurableInfo> info(Uuid task) const;

@@ -88,6 +88,12 @@ class Log : public std::enable_shared_from_this<Log> {
   // Puts a value that is too long for a line beside the log, before the record that is appended next; gives what that
   // record has in its place. A short value stays as it is.
   std::string keep_aside(std::string value);
+  // A line of a task once more, behind all others: what is before it can then go.
+  Position append_again(const std::string& line);
+  // Begins another segment, and gives its number; zero where there are none.
+  virtual std::uint32_t begin_segment() { return 0; }
+  // Everything in segments before this one is not needed any more.
+  virtual Task<void> forget_before(std::uint32_t segment);
   // What has been appended is written now, also if nobody waits for it.
   void hurry();
   // Until everything that has been appended is synced.

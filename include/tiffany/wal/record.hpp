@@ -110,6 +110,6 @@ struct Checksums {
 };
 Checksums checksums_of(std::string_view line, std::uint32_t seed);
 // The same record for another file, which has another seed.
-std::string reseeded(std::string_view line, std::uint32_t seed);
+std::string reseeded(std::string_view line, std::uint32_t seed, bool first_of_batch = false);
 
 }  // namespace tiffany::wal

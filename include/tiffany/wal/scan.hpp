@@ -67,6 +67,7 @@ class LogIndex {
   std::vector<Segment> segments;
   std::vector<Damage> damage;
   std::uint64_t epoch = 0;  // of the last owner
+  std::uint32_t base = 0;   // segments before this one are not needed, and not read
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;     // of all lines
   std::uint64_t cut = 0;       // bytes of an unfinished batch
@@ -89,6 +90,9 @@ class LogIndex {
 // last time the file was used is not taken for a record.
 std::uint32_t seed_of_segment(std::uint32_t number);
 std::string segment_name(std::uint32_t number);
+std::uint32_t number_of_segment(std::string_view name) noexcept;  // zero when it is no name of one
+// What the file `base` holds, which says where the journal begins.
+std::string base_text(std::uint32_t segment);
 
 // Reads all of a log. Never changes anything, needs no lock, and throws only for what cannot be read.
 LogIndex scan(Disk& disk, const std::string& directory, Layout layout);
