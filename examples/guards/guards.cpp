@@ -13,6 +13,24 @@ Task<void> serve(int request) {
   std::printf("request %d is served\n", request);
 }
 
+// A frame for every level.
+Task<int> parse_nested(int depth) {
+  co_await yield();
+  if (depth == 0) co_return 0;
+  co_return 1 + co_await parse_nested(depth - 1);
+}
+
+Task<void> read_uploads() {
+  co_await scope(collect_all, [](Scope& s) -> Task<void> {
+    s.limit_memory(1'000'000);
+    for (int depth = 10; depth <= 100'000; depth *= 100) {
+      auto upload = s.spawn(parse_nested, depth);
+      const auto outcome = co_await upload.outcome();
+      std::printf("%d levels: %s\n", depth, outcome.ok() ? "parsed" : "too much memory");
+    }
+  });
+}
+
 Task<void> accept_requests() {
   co_await scope([](Scope& s) -> Task<void> {
     s.limit_tasks(2);
@@ -50,5 +68,6 @@ Task<void> urgent_load() {
 
 int main() {
   run(accept_requests(), Options().virtual_time().limit_tasks(100));
+  run(read_uploads(), Options().virtual_time());
   return run(urgent_load(), Options().virtual_time().ageing(16));
 }

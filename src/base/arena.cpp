@@ -33,7 +33,12 @@ std::byte* map_aligned(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-Arena* Arena::create() { return new Arena(); }
+Arena* Arena::create() { return new Arena(nullptr); }
+Arena* Arena::create_within(Arena& outer) { return new Arena(&outer); }
+
+Arena::Arena(Arena* outer) noexcept : outer_(outer) {
+  if (outer_ != nullptr) outer_->used_ += std::uint64_t{1} << kBytesBits;
+}
 
 void Arena::retire() noexcept {
   retired_ = true;
@@ -53,6 +58,19 @@ void Arena::unpin(void* reserved) noexcept {
 void Arena::may_grow_by(std::size_t size) {
   if (fail_at_ != 0 && --fail_at_ == 0) throw std::bad_alloc();
   if (live_bytes() + size > limit_) throw std::bad_alloc();
+  if (outer_ != nullptr) outer_->may_grow_by(size);
+}
+
+void Arena::has_grown_by(std::size_t size) noexcept {
+  if (outer_ == nullptr) return;
+  grown_ += class_of(size) + 1;
+  outer_->used_ += class_of(size) + 1;
+}
+
+void Arena::has_shrunk_by(std::size_t size) noexcept {
+  if (outer_ == nullptr) return;
+  grown_ -= class_of(size) + 1;
+  outer_->used_ -= class_of(size) + 1;
 }
 
 Arena::~Arena() {
@@ -61,6 +79,9 @@ Arena::~Arena() {
     munmap(chunks_, chunks_->mapped);
     chunks_ = next;
   }
+  if (outer_ == nullptr) return;
+  outer_->used_ -= (std::uint64_t{1} << kBytesBits) + grown_;
+  if (outer_->retired_) outer_->delete_when_empty();
 }
 
 Arena::Chunk* Arena::map_chunk(std::size_t bytes) {
@@ -97,6 +118,7 @@ void* Arena::allocate_slow(std::size_t size) {
   void* raw = std::malloc(sizeof(HeapHeader) + size);
   if (raw == nullptr) throw std::bad_alloc();
   used_ += usage(size);
+  has_grown_by(size);
   return new (raw) HeapHeader{this} + 1;
 }
 
@@ -105,6 +127,7 @@ void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
   Arena* owner = header->owner;
   std::free(header);
   owner->used_ -= usage(size);
+  owner->has_shrunk_by(size);
   if (owner->retired_) owner->delete_when_empty();
 }
 
@@ -117,6 +140,7 @@ void* Arena::allocate_slow(std::size_t size) {
     // the list of chunks: it goes back to the system as soon as it is freed.
     Chunk* chunk = map_chunk(round_up(kHeader + size, kPage));
     used_ += usage(size);
+    has_grown_by(size);
     return reinterpret_cast<std::byte*>(chunk) + kHeader;
   }
   Class& c = classes_[class_of(size)];
@@ -131,6 +155,7 @@ void* Arena::allocate_slow(std::size_t size) {
   std::byte* result = c.bump;
   c.bump += block;
   used_ += usage(size);
+  has_grown_by(size);
   return result;
 }
 
@@ -139,6 +164,7 @@ void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
   auto* chunk = reinterpret_cast<Chunk*>(static_cast<std::byte*>(block) - kHeader);
   munmap(chunk, chunk->mapped);
   owner->used_ -= usage(size);
+  owner->has_shrunk_by(size);
   if (owner->retired_) owner->delete_when_empty();
 }
 

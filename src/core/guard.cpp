@@ -1,5 +1,6 @@
 #include "tiffany/core/guard.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "tiffany/base/time_text.hpp"
@@ -22,6 +23,9 @@ std::string sentence(SpawnDenied::Limit limit, std::size_t used, std::size_t all
     case SpawnDenied::Limit::fibers:
       return "A fiber was not spawned: the scheduler has " + counts +
              " fibers that it may have. Wait for some to end, or raise Options::limit_fibers.";
+    case SpawnDenied::Limit::memory_of_scope:
+      return "A task was not spawned: the frames of its scope's tasks take " + counts +
+             " bytes that they may take. Wait for some to end, or raise Scope::limit_memory.";
     case SpawnDenied::Limit::memory:
       break;
   }
@@ -42,13 +46,15 @@ void Scheduler::deny(SpawnDenied::Limit limit, std::size_t used, std::size_t all
   throw SpawnDenied(limit, used, allowed);
 }
 
-void Scheduler::deny_task(const Scope& scope) {
+void Scheduler::look_at_limits(const Scope& scope) {
   using Limit = SpawnDenied::Limit;
   if (live_tasks_ >= most_tasks_) deny(Limit::tasks, live_tasks_, most_tasks_);
   if (scope.live_ >= scope.most_tasks_) {
     deny(Limit::tasks_of_scope, scope.live_, scope.most_tasks_);
   }
-  deny_memory();
+  for (const Arena* arena : {arena_.get(), scope.arena_}) {
+    if (arena->live_bytes() >= arena->limit()) deny_memory(scope);
+  }
 }
 
 void Scheduler::deny_fiber() {
@@ -56,9 +62,23 @@ void Scheduler::deny_fiber() {
   throw SpawnDenied(SpawnDenied::Limit::fibers, stacks_.promised(), most_fibers_);
 }
 
-void Scheduler::deny_memory() {
-  if (arena_->limit() == SIZE_MAX) throw std::bad_alloc();
-  deny(SpawnDenied::Limit::memory, arena_->live_bytes(), arena_->limit());
+void Scheduler::deny_memory(const Scope& scope) {
+  const auto room = [](const Arena& arena) {
+    return arena.limit() - std::min(arena.limit(), arena.live_bytes());
+  };
+  const bool scope_is_tighter = room(*scope.arena_) < room(*arena_);
+  const Arena& full = scope_is_tighter ? *scope.arena_ : *arena_;
+  if (full.limit() == SIZE_MAX) throw std::bad_alloc();
+  deny(scope_is_tighter ? SpawnDenied::Limit::memory_of_scope : SpawnDenied::Limit::memory,
+       full.live_bytes(), full.limit());
+}
+
+Dependencies::Owner Scheduler::make_waits(const DependencyList& after, const Scope& scope) {
+  try {
+    return Dependencies::make(*scope.arena_, after);
+  } catch (const std::bad_alloc&) {
+    deny_memory(scope);
+  }
 }
 
 // The time that a slice takes is measured on a clock of its own and decides nothing.

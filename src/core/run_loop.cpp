@@ -36,15 +36,18 @@ inline void Scheduler::resume(void* frame) {
   std::coroutine_handle<>::from_address(frame).resume();
 }
 
-// False when the task has ended, and only its place in the queue was left.
-inline bool Scheduler::begin_slice(TaskRecord& task) noexcept {
+// False when there is nothing more to do: the task has ended, and only its place in the queue was left,
+// or it has had its slice already.
+inline bool Scheduler::begin_slice(TaskRecord& task) {
   if (alarm_for_running_) [[unlikely]] {
     alarm_for_running_ = false;
     --alarms_;
   }
   running_ = &task;
-  if (task.flags_ & (TaskRecord::kDeliverCancel | TaskRecord::kCancelPending)) [[unlikely]]
-    return begin_cancelled_slice(task);
+  constexpr std::uint8_t kSpecial =
+      TaskRecord::kDeliverCancel | TaskRecord::kCancelPending | TaskRecord::kOwnArena;
+  if (task.flags_ & kSpecial) [[unlikely]]
+    return begin_special_slice(task);
   task.state_ = State::running;
   return true;
 }
@@ -198,11 +201,25 @@ void Scheduler::run_policy() {
 }
 
 void Scheduler::run_slice(TaskRecord& task) {
-  if (!begin_slice(task)) return;
+  if (begin_slice(task)) run_begun_slice(task);
+}
+
+void Scheduler::run_begun_slice(TaskRecord& task) {
   void* frame = task.cursor_ != nullptr ? task.cursor_ : task.begin(*this);
   if (frame == nullptr) return;
   resume(frame);
   slice_goes_on(task, frame);
+}
+
+// A task whose memory is counted has all of its slice here, so that those of the others need not ask
+// which arena is theirs. It is in the queue with its record, never with its frame.
+bool Scheduler::begin_special_slice(TaskRecord& task) {
+  if (!begin_cancelled_slice(task)) return false;
+  if (!task.has(TaskRecord::kOwnArena)) return true;
+  here_ = task.scope_->arena_;
+  run_begun_slice(task);
+  here_ = arena_.get();
+  return false;
 }
 
 bool Scheduler::begin_cancelled_slice(TaskRecord& task) noexcept {

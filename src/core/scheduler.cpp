@@ -81,6 +81,7 @@ Scheduler::Scheduler(Options options)
       system_failure_(options.system_failure_) {
   now_ = reactor_->now();
   arena_->set_limit(options.most_bytes_);
+  root_.arena_ = arena_.get();
   std::fill(std::begin(quantum_), std::end(quantum_), std::max<std::uint32_t>(1, options.quantum_));
   for (const auto& [priority, steps] : options.quantum_of_) {
     quantum_[priority] = std::max<std::uint32_t>(1, steps);
@@ -224,6 +225,8 @@ inline void Scheduler::enlist(TaskRecord& record, Scope& scope, std::uint8_t pri
                               const std::source_location& site) noexcept {
   record.priority_ = priority;
   record.spawn_site_ = site;
+  if (scope.own_arena_) [[unlikely]]
+    record.set(TaskRecord::kOwnArena);
   if (running_ != nullptr) {
     record.parent_ = running_->id_;
     if (running_->has(TaskRecord::kHasHeritage)) [[unlikely]]

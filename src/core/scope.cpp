@@ -18,12 +18,17 @@ Scope::Scope(ScopePolicy policy)
     : spawn(this),
       spawn_fiber(this),
       scheduler_(Scheduler::require("Opening a scope")),
-      policy_(policy) {
+      policy_(policy),
+      arena_(scheduler_.arena_.get()) {
   region_.emplace(CancelRegion::Kind::scope, this);
 }
 
 Scope::Scope(Scheduler& scheduler, RootTag) noexcept
-    : spawn(this), spawn_fiber(this), scheduler_(scheduler), policy_(ScopePolicy::root) {}
+    : spawn(this),
+      spawn_fiber(this),
+      scheduler_(scheduler),
+      policy_(ScopePolicy::root),
+      arena_(nullptr) {}
 
 Scope::~Scope() {
   scheduler_.disarm(deadline_);
@@ -44,6 +49,16 @@ Scope::~Scope() {
     if (policy_ == ScopePolicy::collect_all) task.set(TaskRecord::kReportFailure);
     task.release();
   }
+  if (own_arena_) arena_->retire();  // it stays as long as a handle has a result in it
+}
+
+void Scope::limit_memory(std::size_t bytes) {
+  if (!own_arena_) {
+    arena_ = Arena::create_within(*arena_);
+    own_arena_ = true;
+    look_from_ = 0;
+  }
+  arena_->set_limit(bytes);
 }
 
 void Scope::add(TaskRecord& task) noexcept {

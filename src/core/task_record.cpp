@@ -68,7 +68,7 @@ void TaskRecord::leave_heritage(State state) noexcept {
   // What goes may, in its destructors, write to the store once more; that goes the same way.
   while (has(kHasHeritage)) set_heritage(Ref<Heritage>());
   if (!told) return;
-  flags_ = static_cast<std::uint8_t>(flags_ | kTold);
+  told_ = true;
   if (Extras* own = own_extras()) {
     own->last_words = std::move(told);
   } else {
@@ -131,7 +131,7 @@ void TaskRecord::keep_reason(CancelReasonPtr reason) noexcept {
   try {
     extras().cancel = std::move(reason);
   } catch (const std::bad_alloc&) {
-    unrecorded_ = (static_cast<std::uint8_t>(reason->cause) + 1) & 127;
+    unrecorded_ = (static_cast<std::uint8_t>(reason->cause) + 1) & 63;
   }
 }
 

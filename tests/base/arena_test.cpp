@@ -37,6 +37,55 @@ TEST(Arena, W9_CountsBlocksAndBytesThatAreOut) {
   EXPECT_EQ(arena->live_bytes(), 0u);
 }
 
+TEST(Arena, T13_AnArenaWithinAnotherCountsThereAsOneBlockWithAllThatItTook) {
+  Owned outer;
+  Arena* inner = Arena::create_within(*outer.operator->());
+  EXPECT_EQ(outer->live_blocks(), 1u);
+  EXPECT_EQ(outer->live_bytes(), 0u);
+  void* small = inner->allocate(100);
+  void* large = inner->allocate(5000);
+  EXPECT_EQ(inner->live_blocks(), 2u);
+  EXPECT_EQ(outer->live_blocks(), 1u);
+  EXPECT_EQ(outer->live_bytes(), inner->live_bytes());
+  Arena::deallocate(large, 5000);
+  EXPECT_EQ(outer->live_bytes(), 112u) << "a large block goes back to the system";
+  Arena::deallocate(small, 100);
+  EXPECT_EQ(inner->live_bytes(), 0u);
+  EXPECT_EQ(outer->live_bytes(), TIFFANY_ASAN ? 0u : 112u) << "a small one is kept";
+  inner->retire();
+  EXPECT_EQ(outer->live_blocks(), 0u);
+  EXPECT_EQ(outer->live_bytes(), 0u);
+}
+
+TEST(Arena, T13_AnArenaWithinAnotherGrowsAsFarAsBothMay) {
+  Owned outer;
+  Arena* inner = Arena::create_within(*outer.operator->());
+  outer->set_limit(3000);
+  inner->set_limit(2000);
+  void* a = inner->allocate(1500);
+  EXPECT_THROW(inner->allocate(1000), std::bad_alloc) << "it has 2000 itself";
+  void* b = outer->allocate(1200);
+  EXPECT_THROW(inner->allocate(400), std::bad_alloc) << "the other has 3000 in all";
+  EXPECT_THROW(outer->allocate(400), std::bad_alloc) << "and what is inside counts";
+  Arena::deallocate(b, 1200);
+  void* c = inner->allocate(400);
+  Arena::deallocate(a, 1500);
+  inner->retire();
+  EXPECT_EQ(outer->live_blocks(), 1u) << "a block is left in it";
+  Arena::deallocate(c, 400);
+  EXPECT_EQ(outer->live_blocks(), 0u);
+}
+
+TEST(Arena, T13_AnArenaStaysAsLongAsOneThatLiesWithin) {
+  Arena* outer = Arena::create();
+  Arena* inner = Arena::create_within(*outer);
+  void* block = inner->allocate(100);
+  inner->retire();
+  outer->retire();
+  std::memset(block, 1, 100);
+  Arena::deallocate(block, 100);  // all of it goes; a leak is found by the sanitizer
+}
+
 TEST(Arena, EveryBlockIsAlignedToSixteenBytes) {
   Owned arena;
   for (std::size_t size : {1u, 7u, 16u, 17u, 100u, 1023u, 1024u, 1025u, 4096u, 100'000u}) {

@@ -175,6 +175,19 @@ inline Task<void> other_scopes() {
   });
 }
 
+inline Task<void> limited_scopes() {
+  co_await watched([](int& inside) -> Task<void> {
+    co_await scope([&](Scope& s) -> Task<void> {
+      s.limit_memory(100'000);
+      auto parked = s.spawn(waits, std::ref(inside));
+      auto first = s.spawn(counted, std::ref(inside), 3);
+      auto second = s.spawn.after(first)(counted, std::ref(inside), 1);
+      static_cast<void>(co_await second);
+      parked.cancel(kText);
+    });
+  });
+}
+
 inline Task<void> promises() {
   Future<std::string> lost;
   {
@@ -351,6 +364,7 @@ inline constexpr std::array kFaultPrograms = {
     FaultProgram{"cancels", faults::cancels},
     FaultProgram{"fail_fast scopes", faults::fail_fast_scopes},
     FaultProgram{"other scopes", faults::other_scopes},
+    FaultProgram{"scopes with a limit of memory", faults::limited_scopes},
     FaultProgram{"promises", faults::promises},
     FaultProgram{"external promises", faults::externals},
     FaultProgram{"promises with a UUID", faults::published, true},

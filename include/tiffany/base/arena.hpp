@@ -5,6 +5,10 @@
 // finds the way back to its arena by its address, wherever it is freed. Taking and returning a
 // block that was used before is a handful of instructions and never a lock.
 //
+// An arena may lie within another one, for a part of the tasks whose memory is counted (and bounded)
+// by itself. Its blocks count in the outer one too, as one block with all the bytes that it has ever
+// needed at a time.
+//
 // Lifetime: `Arena::create()` gives an arena with one owner. `retire()` ends the owner's interest;
 // the memory stays until the last block has been returned, so a handle may outlive its scheduler.
 // Thread safety: none. An arena belongs to the thread that drives its scheduler.
@@ -40,6 +44,7 @@ inline namespace sanitized {
 class Arena {
  public:
   static Arena* create();
+  static Arena* create_within(Arena& outer);
   void retire() noexcept;
 
   // Throws std::bad_alloc when the system has no memory left. Blocks are aligned to 16 bytes.
@@ -125,7 +130,7 @@ class Arena {
     std::size_t mapped;
   };
 
-  Arena() = default;
+  explicit Arena(Arena* outer) noexcept;
   ~Arena();
 
   static std::size_t class_of(std::size_t size) noexcept {
@@ -141,6 +146,9 @@ class Arena {
   }
   void delete_when_empty() noexcept;
   void may_grow_by(std::size_t size);
+  // Blocks that are made and unmade, rather than given out again, count in the arena around it.
+  void has_grown_by(std::size_t size) noexcept;
+  void has_shrunk_by(std::size_t size) noexcept;
   void* allocate_slow(std::size_t size);
   static void deallocate_slow(void* block, std::size_t size) noexcept;
   std::byte* take_run(std::size_t bytes);
@@ -151,6 +159,8 @@ class Arena {
   std::size_t limit_ = SIZE_MAX;
   std::size_t fail_at_ = 0;
   std::size_t pins_ = 0;
+  Arena* outer_;             // may be null
+  std::uint64_t grown_ = 0;  // granules of all blocks, those that wait to be given out again too
   std::byte* bump_ = nullptr;
   std::byte* bump_end_ = nullptr;
   Chunk* chunks_ = nullptr;

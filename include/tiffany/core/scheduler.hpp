@@ -157,7 +157,7 @@ class Scheduler {
   std::uint64_t hogs() const noexcept { return hogs_; }
   // How often a task was given the processor.
   std::uint64_t slices() const noexcept { return slice_base_ + ring_->head; }
-  const Arena& arena() const noexcept { return *arena_; }
+  const Arena& arena() const noexcept { return *here_; }
   // Brings recorded_steps() of every task up to date.
   void count_steps() const noexcept;
   // Null when no task with this id is known any more.
@@ -234,7 +234,8 @@ class Scheduler {
   void wake(TaskRecord& task) noexcept;
   void arm(Timer& timer, Time deadline) noexcept { timers_.arm(timer, deadline); }
   void disarm(Timer& timer) noexcept { timers_.cancel(timer); }
-  Arena& arena() noexcept { return *arena_; }
+  // For what the running task takes: that of the scheduler, or of its scope (Scope::limit_memory).
+  Arena& arena() noexcept { return *here_; }
   Reactor& reactor() noexcept { return *reactor_; }
   const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
   void add_external(ExternalEntry& entry) noexcept;
@@ -301,12 +302,13 @@ class Scheduler {
   }
 
   // Makes a record of an engine's type, in the given scope, and queues it. The caller owns one
-  // reference to it.
+  // reference to it. The record is made with the scheduler, the arena for what the task takes, and the
+  // arguments.
   template <class Record, class... Args>
   Record& make_task(Scope& scope, std::uint8_t priority, const std::source_location& site,
                     Args&&... args) {
     allow_task(scope);
-    Record& record = make_record<Record>(priority, std::forward<Args>(args)...);
+    Record& record = make_record<Record>(scope, priority, std::forward<Args>(args)...);
     admit(record, scope, priority, site);
     return record;
   }
@@ -315,8 +317,8 @@ class Scheduler {
   Record& make_task_after(const DependencyList& after, Scope& scope, std::uint8_t priority,
                           const std::source_location& site, Args&&... args) {
     allow_task(scope);
-    Dependencies::Owner waits = Dependencies::make(*arena_, after);
-    Record& record = make_record<Record>(priority, std::forward<Args>(args)...);
+    Dependencies::Owner waits = make_waits(after, scope);
+    Record& record = make_record<Record>(scope, priority, std::forward<Args>(args)...);
     admit_after(std::move(waits), record, scope, priority, site);
     return record;
   }
@@ -360,16 +362,16 @@ class Scheduler {
   void finish_with_heritage(TaskRecord& task, State state) noexcept;
   void end(TaskRecord& task, State state) noexcept;
   template <class Record, class... Args>
-  Record& make_record(std::uint8_t priority, Args&&... args) {
+  Record& make_record(const Scope& scope, std::uint8_t priority, Args&&... args) {
     static_assert(sizeof(Record) == sizeof(TaskRecord), "an engine keeps its state elsewhere");
     ready_.reserve(priority);
     Reservation reservation(*this, priority);
     const TaskTable::Slot slot = reservation.take_slot();
     Record* record;
     try {
-      record = new (slot.memory) Record(*this, std::forward<Args>(args)...);
+      record = new (slot.memory) Record(*this, *scope.arena_, std::forward<Args>(args)...);
     } catch (const std::bad_alloc&) {
-      deny_memory();
+      deny_memory(scope);
     }
     reservation.keep();
     record->id_ = slot.id;
@@ -419,15 +421,17 @@ class Scheduler {
     return stays_on(task, State::preempted);
   }
   void allow_task(const Scope& scope) {
-    if (live_tasks_ >= most_tasks_ || scope.live_ >= scope.most_tasks_ ||
+    if (live_tasks_ >= most_tasks_ || scope.live_ >= scope.look_from_ ||
         arena_->live_bytes() >= arena_->limit()) [[unlikely]]
-      deny_task(scope);
+      look_at_limits(scope);
   }
+  // Throws when one is reached.
+  void look_at_limits(const Scope& scope);
   [[noreturn]] void deny(SpawnDenied::Limit limit, std::size_t used, std::size_t allowed);
-  [[noreturn]] void deny_task(const Scope& scope);
   [[noreturn]] void deny_fiber();
-  // There is no memory for the arguments: because of the limit, or because the system has none.
-  [[noreturn]] void deny_memory();
+  // There is no memory for the arguments: because of a limit, or because the system has none.
+  [[noreturn]] void deny_memory(const Scope& scope);
+  Dependencies::Owner make_waits(const DependencyList& after, const Scope& scope);
   // A cancel is due where the task would suspend. It is thrown at once; but code that swallows
   // Cancelled in a loop must not keep the processor, so when this has happened often enough in one
   // slice, the others have their turn first.
@@ -465,7 +469,8 @@ class Scheduler {
   template <bool kPrefetch>
   void run_batch(ReadyQueue::Ring& ring);
   void run_with_care(TaskRecord& task, ReadyQueue::Ring& ring);
-  bool begin_slice(TaskRecord& task) noexcept;
+  bool begin_slice(TaskRecord& task);
+  bool begin_special_slice(TaskRecord& task);
   bool begin_cancelled_slice(TaskRecord& task) noexcept;
   void raise_alarm_for_running() const noexcept {
     if (!alarm_for_running_) ++alarms_;
@@ -478,6 +483,7 @@ class Scheduler {
   void drop_dead_heads();
   void run_policy();
   void run_slice(TaskRecord& task);
+  void run_begun_slice(TaskRecord& task);
   static void resume(void* frame);
   void slice_goes_on(TaskRecord& task, void* frame);
   std::size_t run_turn(std::size_t limit);
@@ -531,6 +537,7 @@ class Scheduler {
     void operator()(Arena* arena) const noexcept { arena->retire(); }
   };
   std::unique_ptr<Arena, Retire> arena_;
+  Arena* here_ = arena_.get();  // that of the running task
   TaskTable tasks_;
   std::unique_ptr<Reactor> reactor_;
   TimerWheel timers_;

@@ -56,11 +56,26 @@ class Scope {
   void set_deadline(Time when, std::source_location site = std::source_location::current());
   void set_timeout(Duration delay, std::source_location site = std::source_location::current());
 
-  // At most so many tasks of this scope at a time; a spawn beyond that throws SpawnDenied.
-  void limit_tasks(std::size_t most) noexcept { most_tasks_ = most; }
+  // At most so many tasks of this scope at a time; a spawn beyond that throws SpawnDenied. Like the
+  // limit below it is about the tasks of this scope itself: those of a scope that one of them opens
+  // count in that one only.
+  void limit_tasks(std::size_t most) noexcept {
+    most_tasks_ = most;
+    if (!own_arena_) look_from_ = most;
+  }
+  // At most so many bytes for the frames, arguments and results of the tasks that are spawned into this
+  // scope from now on: not only for a task's first frame, but for all that it calls. A spawn beyond that
+  // throws SpawnDenied, a call that needs new memory std::bad_alloc, and a task whose first frame does
+  // fails with that. Frames of the block itself do not count. The last call stands.
+  //
+  // The bytes count for Options::limit_memory too, there until the scope ends. A scope with this limit
+  // has an arena of its own, and its tasks are switched to more slowly (docs/13-guards.md has numbers).
+  void limit_memory(std::size_t bytes);
 
   // Tasks that have not ended yet.
   std::size_t live() const noexcept { return live_; }
+  // What limit_memory counts; 0 when it was not called. A result counts as long as a handle keeps it.
+  std::size_t live_bytes() const noexcept { return own_arena_ ? arena_->live_bytes() : 0; }
   bool cancelled() const noexcept { return reason_ != nullptr; }
   Scheduler& scheduler() const noexcept { return scheduler_; }
 
@@ -129,10 +144,13 @@ class Scope {
   ScopePolicy policy_;
   bool cut_short_ = false;  // a cancel ended the block, or came from further out while it waited
   bool has_result_ = false;
+  bool own_arena_ = false;  // and not that of the scheduler
   TaskRecord* first_ = nullptr;
   TaskRecord* last_ = nullptr;
   std::size_t live_ = 0;
+  std::size_t look_from_ = SIZE_MAX;  // with so many tasks a spawn must look at the limits
   std::size_t most_tasks_ = SIZE_MAX;
+  Arena* arena_;  // for what its tasks take
   TaskRecord* joiner_ = nullptr;
   std::optional<CancelRegion> region_;  // covers the block; the root scope has none
   std::exception_ptr error_;

@@ -181,6 +181,7 @@ class TaskRecord : public Waitable {
     kOrphan = 16,        // its scheduler is gone
     kHoldsValue = 32,    // its result must be destroyed
     kHasHeritage = 64,   // heritage() is not null
+    kOwnArena = 128,     // its scope has an arena of its own
   };
   bool has(Flag flag) const noexcept { return (flags_ & flag) != 0; }
   void set(Flag flag) noexcept { flags_ = static_cast<std::uint8_t>(flags_ | flag); }

@@ -41,7 +41,7 @@ class Waitable {
   bool has_waiters() const noexcept { return !waiters_.empty(); }
 
   // A task that ended on its own and left entries in its log. Never true of a promise.
-  bool told() const noexcept { return (flags_ & kTold) != 0; }
+  bool told() const noexcept { return told_; }
 
   // Someone has looked at the error, so it is not reported as unobserved.
   void mark_observed() noexcept { observed_ = true; }
@@ -58,11 +58,11 @@ class Waitable {
   std::uint32_t refs_;
   State state_ = State::pending;
   bool observed_ : 1 = false;
+  bool told_ : 1 = false;
   // Room that TaskRecord uses, so that what a resume touches stays in one cache line.
-  std::uint8_t unrecorded_ : 7 = 0;  // see TaskRecord::keep_reason
+  std::uint8_t unrecorded_ : 6 = 0;  // see TaskRecord::keep_reason
   std::uint8_t priority_ = 10;
   std::uint8_t flags_ = 0;
-  static constexpr std::uint8_t kTold = 128;
 };
 
 }  // namespace tiffany

@@ -130,8 +130,8 @@ class FiberRecord : public TaskRecord {
 template <class T, class Closure>
 class SpawnedFiber final : public FiberRecord {
  public:
-  SpawnedFiber(Scheduler& scheduler, Closure&& closure) {
-    this->template store<Closure>(scheduler.arena(), std::move(closure));
+  SpawnedFiber(Scheduler& scheduler, Arena& arena, Closure&& closure) {
+    this->template store<Closure>(arena, std::move(closure));
     scheduler.stacks().promise();
   }
 

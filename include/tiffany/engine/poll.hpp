@@ -133,7 +133,7 @@ class PollRecordBase : public TaskRecord {
 template <class T>
 class PollRecord final : public PollRecordBase {
  public:
-  PollRecord(Scheduler&, std::unique_ptr<AgentTask<T>> agent) {
+  PollRecord(Scheduler&, Arena&, std::unique_ptr<AgentTask<T>> agent) {
     new (storage_) Machine(std::move(agent));
   }
 

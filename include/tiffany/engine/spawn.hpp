@@ -47,8 +47,8 @@ class CoroutineRecord : public TaskRecord {
 template <class T, class Closure>
 class SpawnedCoroutine final : public CoroutineRecord {
  public:
-  SpawnedCoroutine(Scheduler& scheduler, Closure&& closure) {
-    this->template store<Closure>(scheduler.arena(), std::move(closure));
+  SpawnedCoroutine(Scheduler&, Arena& arena, Closure&& closure) {
+    this->template store<Closure>(arena, std::move(closure));
   }
 
  private:
