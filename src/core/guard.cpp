@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "tiffany/base/time_text.hpp"
 #include "tiffany/core/await_stack.hpp"
@@ -31,6 +32,10 @@ std::string sentence(SpawnDenied::Limit limit, std::size_t used, std::size_t all
   }
   return "A task was not spawned: the frames of the scheduler's tasks take " + counts +
          " bytes that they may take. Wait for some to end, or raise Options::limit_memory.";
+}
+
+std::string calls_text(std::uint64_t steps) {
+  return std::to_string(steps) + (steps == 1 ? " system call" : " system calls");
 }
 
 }  // namespace
@@ -81,24 +86,68 @@ Dependencies::Owner Scheduler::make_waits(const DependencyList& after, const Sco
   }
 }
 
-// The time that a slice takes is measured on a clock of its own and decides nothing.
+// What is watched is measured beside the loop and decides nothing.
 void Scheduler::watch_slice(TaskRecord& task, void (*slice)(Scheduler&, TaskRecord&)) {
   const Ref<TaskRecord> watched(&task);  // it may end
   running_ = nullptr;                    // the task before may have ended
-  const std::uint64_t steps = task.steps();
-  const Duration start = watch_.clock();
+  const std::uint64_t steps = task.steps_;
+  if (watch_.most_steps) watch_.stretch_of(task);
+  if (watch_.clock) watch_.begun = watch_.clock();
   slice(*this, task);
   running_ = nullptr;
-  const Duration took = watch_.clock() - start;
-  if (took > watch_.limit) report_hog(task, took, task.steps() - steps);
+  task.steps_ += ready_.take_last_yields(task);
+  if (watch_.clock) {
+    const Duration took = watch_.clock() - watch_.begun;
+    if (took > watch_.limit) {
+      ++hogs_;
+      report_watched(task, "ran for " + duration_text(took) + " and " +
+                               calls_text(task.steps_ - steps) + " before it gave way");
+    }
+  }
+  if (watch_.most_steps) watch_stretch(task);
 }
 
-void Scheduler::report_hog(const TaskRecord& task, Duration took, std::uint64_t steps) {
-  ++hogs_;
-  std::string message = task.describe() + ", spawned at " + site_text(task.spawn_site_) +
-                        ", ran for " + duration_text(took) + " and " + std::to_string(steps) +
-                        (steps == 1 ? " system call" : " system calls") + " before it gave way; " +
-                        name_of(task.state_) + " now";
+Scheduler::Watch::Stretch* Scheduler::Watch::stretch_of(const TaskRecord& task) noexcept {
+  const std::size_t slot = task.id_.slot() - 1;
+  if (slot >= stretches.size()) {
+    try {
+      stretches.resize(std::max(slot + 1, 2 * stretches.size()));
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
+  Stretch& stretch = stretches[slot];
+  if (stretch.task != task.id_) stretch = Stretch{task.id_, task.steps_};
+  return &stretch;
+}
+
+Scheduler::Watch::Wait::Wait(Watch& watch, const TaskRecord& task) : watch_(watch), task_(task) {
+  if (watch_.clock) begun_ = watch_.clock();
+}
+
+Scheduler::Watch::Wait::~Wait() {
+  if (watch_.clock) watch_.begun += watch_.clock() - begun_;
+  Stretch* const stretch = watch_.most_steps ? watch_.stretch_of(task_) : nullptr;
+  if (stretch == nullptr) return;
+  // One that is too long already is reported when the slice is over.
+  const bool too_long = task_.steps_ - stretch->from > *watch_.most_steps;
+  if (!too_long || stretch->reported) *stretch = Stretch{task_.id_, task_.steps_};
+}
+
+void Scheduler::watch_stretch(TaskRecord& task) {
+  Watch::Stretch* const stretch = watch_.stretch_of(task);
+  if (stretch == nullptr) return;
+  const std::uint64_t steps = task.steps_ - stretch->from;
+  const bool over = steps > *watch_.most_steps && !std::exchange(stretch->reported, true);
+  if (task.state_ == State::blocked) *stretch = Watch::Stretch();
+  if (!over) return;
+  ++spinners_;
+  report_watched(task, "made " + calls_text(steps) + " and did not wait for anything meanwhile");
+}
+
+void Scheduler::report_watched(const TaskRecord& task, const std::string& what) {
+  std::string message = task.describe() + ", spawned at " + site_text(task.spawn_site_) + ", " +
+                        what + "; " + name_of(task.state_) + " now";
   AwaitStack stack;
   task.visit_frames(stack);
   append_stack(message, stack);

@@ -87,9 +87,11 @@ Scheduler::Scheduler(Options options)
     quantum_[priority] = std::max<std::uint32_t>(1, steps);
   }
   if (options.watch_limit_) {
-    watch_ = Watch{true, *options.watch_limit_,
-                   options.watch_clock_ ? std::move(options.watch_clock_) : wall_time()};
+    watch_.limit = *options.watch_limit_;
+    watch_.clock = options.watch_clock_ ? std::move(options.watch_clock_) : wall_time();
   }
+  watch_.most_steps = options.watch_steps_;
+  watch_.on = options.watch_limit_ || options.watch_steps_;
   ready_.set_origin(tasks_.origin());
   inline_order_ = options.wait_inline_ ? dynamic_cast<InlineOrder*>(ready_.policy()) : nullptr;
 }

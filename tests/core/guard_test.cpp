@@ -1,4 +1,4 @@
-// T12, T13: limits, budgets, ageing, and the watch for tasks that do not give way.
+// T12, T13: limits, budgets and ageing.
 #include "tiffany/core/guard.hpp"
 
 #include <gtest/gtest.h>
@@ -316,49 +316,6 @@ TEST(Guard, T12_ThePlaceOfATaskThatWasCancelledBeforeItBeganHasNoPartInAgeing) {
   scheduler.spawn(program);
   scheduler.run();
   EXPECT_EQ(order, "aba.bab");
-}
-
-TEST(Guard, T12_ATaskThatDoesNotGiveWayIsReportedWithWhereItThenWas) {
-  for (const bool with_policy : {false, true}) {
-    Duration wall{};
-    std::vector<std::string> lines;
-    Options options =
-        Options().virtual_time().watch(50ms, [&] { return wall; }).log_to([&](const LogLine& line) {
-          lines.emplace_back(line.message);
-        });
-    if (with_policy) options = std::move(options).order(fifo_order());
-    Scheduler scheduler(std::move(options));
-    const auto busy = [&]() -> Task<void> {
-      co_await yield();
-      wall += 60ms;
-      co_await sleep(1ms);
-      wall += 50ms;  // just within
-      co_await yield();
-    };
-    scheduler.spawn(busy).named("busy");
-    scheduler.spawn(yield_times, 3);
-    scheduler.run();
-    ASSERT_EQ(lines.size(), 1u);
-    EXPECT_NE(lines[0].find("task #1 \"busy\", spawned at guard_test.cpp:"), std::string::npos)
-        << lines[0];
-    EXPECT_NE(lines[0].find("ran for 60 ms and 1 system call before it gave way; blocked now"),
-              std::string::npos)
-        << lines[0];
-    EXPECT_NE(lines[0].find("\n      at guard_test.cpp:"), std::string::npos) << lines[0];
-    EXPECT_EQ(scheduler.hogs(), 1u);
-  }
-}
-
-TEST(Guard, T12_TheWatchChangesNothingButTheLog) {
-  const auto trace = [](Options options) {
-    Scheduler scheduler(std::move(options).virtual_time().log_to([](const LogLine&) {}));
-    for (int i = 1; i < 5; ++i) {
-      scheduler.spawn.with_priority(static_cast<std::uint8_t>(i))(yield_times, 7 * i);
-    }
-    scheduler.run();
-    return scheduler.trace_hash();
-  };
-  EXPECT_EQ(trace(Options()), trace(Options().watch(0ms)));
 }
 
 // ---- Memory that runs out, at every place where it can

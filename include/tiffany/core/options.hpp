@@ -106,6 +106,14 @@ class Options {
     watch_clock_ = std::move(clock);
     return std::move(*this);
   }
+  // Reports, to the log, every task that has made more system calls than this and did not wait for
+  // anything meanwhile, with the place where it then was: one that asks again and again, and whose
+  // slices are each short. It is reported once, and again when it has waited. Calls are counted and
+  // not time, so the report comes at the same call in every run. It decides nothing.
+  Options&& watch_steps(std::uint64_t most) && {
+    watch_steps_ = most;
+    return std::move(*this);
+  }
   // How many tasks run between two looks at the clock and at what came from outside.
   Options&& turn(std::uint32_t tasks) && {
     turn_ = tasks;
@@ -157,6 +165,7 @@ class Options {
   std::size_t fiber_stack_ = kFiberStack;
   std::optional<Duration> watch_limit_;
   std::function<Duration()> watch_clock_;
+  std::optional<std::uint64_t> watch_steps_;
   std::optional<std::uint64_t> seed_;
   std::function<void(const LogLine&)> log_;
   bool record_picks_ = false;

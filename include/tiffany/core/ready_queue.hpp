@@ -160,6 +160,15 @@ class ReadyQueue {
     }
   }
 
+  // Those of one task, if it was the last of its priority to be pushed.
+  std::uint32_t take_last_yields(const TaskRecord& task) noexcept {
+    const Ring& ring = rings_[task.priority_];
+    if (ring.empty()) return 0;
+    const std::size_t at = (ring.tail - 1) & ring.mask;
+    if (ring.yields[at] == kRecord || ring.places[at].slot() != task.id_.slot() - 1) return 0;
+    return std::exchange(ring.yields[at], 0);
+  }
+
   // The policy that decides instead of the rings, or null.
   ReadyPolicy* policy() const noexcept { return policy_.get(); }
   // The task that the policy wants next. Only with a policy, and when there is one.

@@ -155,6 +155,8 @@ class Scheduler {
   // How often a spawn was denied, and a slice took longer than Options::watch says.
   std::uint64_t denied() const noexcept { return denied_; }
   std::uint64_t hogs() const noexcept { return hogs_; }
+  // How often a task made more calls without a wait than Options::watch_steps says.
+  std::uint64_t spinners() const noexcept { return spinners_; }
   // How often a task was given the processor.
   std::uint64_t slices() const noexcept { return slice_base_ + ring_->head; }
   const Arena& arena() const noexcept { return *here_; }
@@ -479,7 +481,8 @@ class Scheduler {
   void count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) noexcept;
   void run_ring(ReadyQueue::Ring& ring, std::uint64_t until);
   void watch_slice(TaskRecord& task, void (*slice)(Scheduler&, TaskRecord&));
-  void report_hog(const TaskRecord& task, Duration took, std::uint64_t steps);
+  void watch_stretch(TaskRecord& task);
+  void report_watched(const TaskRecord& task, const std::string& what);
   void drop_dead_heads();
   void run_policy();
   void run_slice(TaskRecord& task);
@@ -514,9 +517,34 @@ class Scheduler {
   std::uint64_t throws_of_ = 0;   // the slice that the next is for
   std::uint32_t throws_ = 0;
   struct Watch {
+    // What a task has done since it last waited, or began.
+    struct Stretch {
+      TaskId task;
+      std::uint64_t from = 0;  // of its steps
+      bool reported = false;
+    };
+    // That of the task; null when there is no memory for it.
+    Stretch* stretch_of(const TaskRecord& task) noexcept;
+    // A wait in the middle of a slice.
+    class Wait {
+     public:
+      Wait(Watch& watch, const TaskRecord& task);
+      ~Wait();
+      Wait(const Wait&) = delete;
+      Wait& operator=(const Wait&) = delete;
+
+     private:
+      Watch& watch_;
+      const TaskRecord& task_;
+      Duration begun_{};
+    };
+
     bool on = false;
     Duration limit{};
-    std::function<Duration()> clock;
+    std::function<Duration()> clock;  // none: time is not watched
+    std::optional<std::uint64_t> most_steps;
+    std::vector<Stretch> stretches;  // by the slots of the tasks
+    Duration begun{};                // when the slice began, later by what its task waited inline
   };
   std::size_t most_tasks_;
   std::size_t most_fibers_;
@@ -524,6 +552,7 @@ class Scheduler {
   std::uint8_t aged_priority_ = 0;  // whose turn it was last
   std::uint64_t denied_ = 0;
   std::uint64_t hogs_ = 0;
+  std::uint64_t spinners_ = 0;
   Watch watch_;
   std::uint32_t quantum_[256];
   std::uint64_t throttled_[256] = {};
