@@ -68,6 +68,7 @@ Scheduler::Scheduler(Options options)
       root_(*this, Scope::RootTag{}),
       spawn(&root_),
       spawn_fiber(&root_),
+      spawn_agent(&root_),
       most_tasks_(options.most_tasks_),
       most_fibers_(options.most_fibers_),
       ageing_(options.ageing_),

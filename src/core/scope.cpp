@@ -17,6 +17,7 @@ ScopeCancelled::ScopeCancelled(CancelReasonPtr reason)
 Scope::Scope(ScopePolicy policy)
     : spawn(this),
       spawn_fiber(this),
+      spawn_agent(this),
       scheduler_(Scheduler::require("Opening a scope")),
       policy_(policy),
       arena_(scheduler_.arena_.get()) {
@@ -26,6 +27,7 @@ Scope::Scope(ScopePolicy policy)
 Scope::Scope(Scheduler& scheduler, RootTag) noexcept
     : spawn(this),
       spawn_fiber(this),
+      spawn_agent(this),
       scheduler_(scheduler),
       policy_(ScopePolicy::root),
       arena_(nullptr) {}

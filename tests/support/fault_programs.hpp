@@ -263,7 +263,9 @@ inline Task<void> heritage() {
     co_await with_handler<Question>(answers, [&]() -> Task<void> {
       auto a = spawn(tells, kText);
       auto b = spawn.with(kUser, kText)(tells, kText);
-      static_cast<void>(co_await gather(a, b));
+      auto c = spawn.with(kUser, kText).after(a)(tells, kText);
+      auto d = spawn.after(b).with(kUser, kText)(tells, kText);
+      static_cast<void>(co_await gather(a, b, c, d));
       put(kOther, 2);
     });
   });

@@ -119,6 +119,7 @@ class Scheduler {
   // Spawns into the root scope, from outside of any task or from within.
   const Spawner spawn;
   const FiberSpawner spawn_fiber;
+  const AgentSpawner spawn_agent;
 
   // ---- Driving it ----
 

@@ -48,6 +48,8 @@ class Scope {
   const Spawner spawn;
   // The same for fibers (engine/fiber.hpp): `s.spawn_fiber(f, args...)`.
   const FiberSpawner spawn_fiber;
+  // And for agents (engine/poll.hpp): `s.spawn_agent(std::make_unique<A>())`.
+  const AgentSpawner spawn_agent;
 
   // Cancels the block (where it is suspended next) and every task of the scope. Returns at once.
   void cancel(std::string_view why = {},

@@ -14,6 +14,9 @@
 // of them fails is said by if_failed (core/dependency.hpp). `spawn.from(a, b)(f, args...)`: the same,
 // and f is called with their values before the other arguments. What they come after is a handle, a
 // future, a range of such, or for after() also the id of a task.
+//
+// `spawn.with(key, value)(f, args...)` gives the task a value in its context. All of these can be combined,
+// in any order: `spawn.with(kUser, "ann").after(a).with_priority(3)(f, args...)`.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +34,10 @@ class Scheduler;
 class Scope;
 class Waitable;
 
-// What runs the code of a task: see engine/spawn.hpp and engine/fiber.hpp.
+// What runs the code of a task: see engine/spawn.hpp, engine/fiber.hpp and engine/poll.hpp.
 struct CoroutineEngine;
 struct FiberEngine;
+struct AgentEngine;
 
 template <class Engine>
 class ContextSpawnerOf;
@@ -142,13 +146,15 @@ class SpawnerOf : public detail::SpawnCall<SpawnerOf<Engine>> {
     return ContextSpawnerOf<Engine>(*this).template with_handler<E>(std::forward<H>(handler));
   }
 
+ protected:
+  template <class F, class... Args>
+  auto start(const Site& site, F&& f, Args&&... args) const;
+
  private:
   friend class detail::SpawnCall<SpawnerOf>;
   friend class ContextSpawnerOf<Engine>;
   template <class E, class... Hs>
   friend class SpawnerAfterOf;
-  template <class F, class... Args>
-  auto start(const Site& site, F&& f, Args&&... args) const;
 
   Scope* scope_;
   std::uint8_t priority_;
@@ -174,6 +180,10 @@ class ContextSpawnerOf : public detail::SpawnCall<ContextSpawnerOf<Engine>> {
   }
   template <class E, class H>
   ContextSpawnerOf with_handler(H&& handler) const;
+  template <class... Ds>
+  SpawnerAfterOf<Engine> after(const Ds&... dependencies) const;
+  template <class... Hs>
+  SpawnerAfterOf<Engine, Hs...> from(const Hs&... dependencies) const;
 
  private:
   friend class detail::SpawnCall<ContextSpawnerOf>;
@@ -194,6 +204,7 @@ class ContextSpawnerOf : public detail::SpawnCall<ContextSpawnerOf<Engine>> {
 
 using Spawner = SpawnerOf<CoroutineEngine>;
 using FiberSpawner = SpawnerOf<FiberEngine>;
+using AgentSpawner = SpawnerOf<AgentEngine>;
 
 // Into the nearest scope around the running task.
 inline constexpr Spawner spawn{};

@@ -5,6 +5,7 @@
 //   auto saved = spawn.after(page)(report, "the page is here");  // only the order
 //   auto title = spawn.from(page)(find_title);                   // find_title gets the page
 //   spawn.after(page, title).if_failed(IfFailed::run)(clean_up); // however they end
+//   spawn.with(kUser, "ann").after(page)(greet);                 // with a value in its context
 #pragma once
 
 #include <cstdint>
@@ -99,6 +100,22 @@ SpawnerAfterOf : public detail::SpawnCall<SpawnerAfterOf<Engine, Hs...>> {
   SpawnerAfterOf(SpawnerOf<Engine> spawner, DependencyList list, std::tuple<Hs...> handles)
       : spawner_(spawner), list_(std::move(list)), handles_(std::move(handles)) {}
 
+  // As for spawn itself.
+  SpawnerAfterOf with_priority(std::uint8_t priority) const {
+    SpawnerAfterOf changed = *this;
+    changed.spawner_ = spawner_.with_priority(priority);
+    return changed;
+  }
+  SpawnerAfterOf system() const { return with_priority(0); }
+  template <class T, class V = T>
+  SpawnerAfterOf with(const ContextKey<T>& key, V&& value) const {
+    SpawnerAfterOf changed = *this;
+    changed.context_ = context().template around<ContextValue<T>>(key, std::forward<V>(value));
+    return changed;
+  }
+  template <class E, class H>
+  SpawnerAfterOf with_handler(H&& handler) const;
+
   // More that it comes after.
   template <class... Ds>
   SpawnerAfterOf after(const Ds&... dependencies) const {
@@ -122,11 +139,16 @@ SpawnerAfterOf : public detail::SpawnCall<SpawnerAfterOf<Engine, Hs...>> {
 
  private:
   friend class detail::SpawnCall<SpawnerAfterOf>;
+  friend class ContextSpawnerOf<Engine>;
 
+  SpawnerAfterOf in(detail::SpawnContext context) && {
+    context_ = std::move(context);
+    return std::move(*this);
+  }
   template <class F, class... Args>
   auto start(const Site& site, F&& f, Args&&... args) const {
-    using Spawned =
-        detail::Spawnable<std::decay_t<F>, typename Hs::value_type..., std::decay_t<Args>...>;
+    using Spawned = typename Engine::template Spawnable<std::decay_t<F>, typename Hs::value_type...,
+                                                        std::decay_t<Args>...>;
     if constexpr (Spawned::template check<Engine>()) {
       return spawn_closure(site, closure(std::forward<F>(f), std::forward<Args>(args)...));
     }
@@ -135,8 +157,8 @@ SpawnerAfterOf : public detail::SpawnCall<SpawnerAfterOf<Engine, Hs...>> {
   auto closure(F&& f, Args&&... args) const {
     using Fn = std::decay_t<F>;
     if constexpr (sizeof...(Hs) == 0) {
-      return detail::Spawnable<Fn, std::decay_t<Args>...>::closure(std::forward<F>(f),
-                                                                   std::forward<Args>(args)...);
+      return Engine::template Spawnable<Fn, std::decay_t<Args>...>::closure(
+          std::forward<F>(f), std::forward<Args>(args)...);
     } else {
       using Flow =
           typename detail::FlowOf<typename detail::SignatureOf<Fn>::type, Fn, std::tuple<Hs...>,
@@ -148,17 +170,24 @@ SpawnerAfterOf : public detail::SpawnCall<SpawnerAfterOf<Engine, Hs...>> {
   template <class Closure>
   auto spawn_closure(const Site& site, Closure&& closure) const {
     using T = typename Engine::template Result<Closure>;
-    const detail::Target target(spawner_.scope_);
+    const detail::Target target(spawner_.scope_, Engine::spawn_name);
     Engine::allow(target.scheduler);
+    Ref<Heritage> given = context_ ? context_->heritage() : Ref<Heritage>();
     auto& record =
         target.scheduler.template make_task_after<typename Engine::template Record<Closure>>(
             list_, target.scope, spawner_.priority_, site, std::move(closure));
+    if (given) detail::SpawnContext::give(record, std::move(given));
     return Handle<T>::adopt(record);
+  }
+  detail::SpawnContext context() const {
+    return context_ ? *context_ : detail::SpawnContext(spawner_.scope_);
   }
 
   SpawnerOf<Engine> spawner_;
   DependencyList list_;
   std::tuple<Hs...> handles_;
+  std::optional<detail::SpawnContext>
+      context_;  // more for the context of its tasks; see ContextSpawnerOf
 };
 
 template <class Engine>
@@ -178,6 +207,18 @@ SpawnerAfterOf<Engine, Hs...> SpawnerOf<Engine>::from(const Hs&... dependencies)
   DependencyList list;
   (list.add(dependencies.waitable()), ...);
   return SpawnerAfterOf<Engine, Hs...>(*this, std::move(list), std::tuple<Hs...>(dependencies...));
+}
+
+template <class Engine>
+template <class... Ds>
+SpawnerAfterOf<Engine> ContextSpawnerOf<Engine>::after(const Ds&... dependencies) const {
+  return base_.after(dependencies...).in(context_);
+}
+
+template <class Engine>
+template <class... Hs>
+SpawnerAfterOf<Engine, Hs...> ContextSpawnerOf<Engine>::from(const Hs&... dependencies) const {
+  return base_.from(dependencies...).in(context_);
 }
 
 }  // namespace tiffany

@@ -34,6 +34,7 @@
 #include "tiffany/base/type_name.hpp"
 #include "tiffany/core/context.hpp"
 #include "tiffany/core/spawner.hpp"
+#include "tiffany/engine/after.hpp"
 #include "tiffany/engine/task.hpp"
 #include "tiffany/engine/with.hpp"
 
@@ -130,6 +131,15 @@ ContextSpawnerOf<Engine> ContextSpawnerOf<Engine>::with_handler(H&& handler) con
   return ContextSpawnerOf(base_,
                           context_.template around<detail::StoredHandler<E, std::decay_t<H>>>(
                               std::forward<H>(handler)));
+}
+
+template <class Engine, class... Hs>
+template <class E, class H>
+SpawnerAfterOf<Engine, Hs...> SpawnerAfterOf<Engine, Hs...>::with_handler(H&& handler) const {
+  SpawnerAfterOf changed = *this;
+  changed.context_ = context().template around<detail::StoredHandler<E, std::decay_t<H>>>(
+      std::forward<H>(handler));
+  return changed;
 }
 
 }  // namespace tiffany

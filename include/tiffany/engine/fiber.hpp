@@ -161,6 +161,7 @@ class SpawnedFiber final : public FiberRecord {
 };
 
 struct FiberEngine {
+  static constexpr std::string_view spawn_name = "spawn_fiber()";
   template <class R>
   static constexpr void check() {
     static_assert(!detail::IsTask<R>::value,
@@ -168,6 +169,8 @@ struct FiberEngine {
     static_assert(!std::is_reference_v<R>,
                   "a fiber returns a value; return a pointer or std::reference_wrapper instead");
   }
+  template <class F, class... Args>
+  using Spawnable = detail::Spawnable<F, Args...>;
   template <class Closure>
   using Result = std::invoke_result_t<Closure&>;
   template <class Closure>

@@ -20,13 +20,16 @@
 
 #include <memory>
 #include <optional>
-#include <source_location>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "tiffany/core/group.hpp"
 #include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/spawner.hpp"
 #include "tiffany/core/timer.hpp"
+#include "tiffany/engine/after.hpp"
 
 namespace tiffany {
 
@@ -197,20 +200,53 @@ class PollRecord final : public PollRecordBase {
   }
 };
 
-// Into the given scope, or the nearest one around the running task.
-template <class A>
-auto spawn_agent(Scope& scope, std::unique_ptr<A> agent,
-                 std::source_location site = std::source_location::current()) {
-  using T = typename A::value_type;
-  auto& record =
-      scope.scheduler().make_task<PollRecord<T>>(scope, kDefaultPriority, site, std::move(agent));
-  return Handle<T>::adopt(record);
-}
-template <class A>
-auto spawn_agent(std::unique_ptr<A> agent,
-                 std::source_location site = std::source_location::current()) {
-  Scheduler& scheduler = Scheduler::require("spawn_agent()");
-  return spawn_agent(scheduler.scope_of(*scheduler.running()), std::move(agent), site);
-}
+struct AgentEngine {
+  static constexpr std::string_view spawn_name = "spawn_agent()";
+
+  template <class F, class... Args>
+  struct Spawnable {
+    template <class Engine>
+    static constexpr bool check() {
+      static_assert(detail::always_false<F>,
+                    "spawn_agent takes the agent and nothing else: write "
+                    "spawn_agent(std::make_unique<A>(...)); what it needs it has as members");
+      return false;
+    }
+  };
+  template <class A>
+  struct Spawnable<std::unique_ptr<A>> {
+    template <class Engine>
+    static constexpr bool check() {
+      static_assert(std::is_base_of_v<AgentTask<typename A::value_type>, A>,
+                    "spawn_agent takes a std::unique_ptr to an AgentTask");
+      return true;
+    }
+    static std::unique_ptr<A> closure(std::unique_ptr<A> agent) noexcept { return agent; }
+  };
+  template <class Closure>
+  using Result = typename Closure::element_type::value_type;
+  template <class Closure>
+  using Record = PollRecord<Result<Closure>>;
+  static void allow(Scheduler&) noexcept {}
+};
+
+namespace detail {
+
+class SpawnAgent : public AgentSpawner {
+ public:
+  constexpr explicit SpawnAgent(Scope* scope = nullptr) noexcept : AgentSpawner(scope) {}
+  using AgentSpawner::operator();
+  // As scope.spawn_agent(agent).
+  template <class A>
+  auto operator()(Scope& scope, std::unique_ptr<A> agent, Site site = Site::current()) const {
+    return SpawnAgent(&scope).start(site, std::move(agent));
+  }
+};
+
+}  // namespace detail
+
+// Into the nearest scope around the running task, or the given one: `s.spawn_agent(agent)`,
+// `spawn_agent(s, agent)`. Has what spawn has to be said before: with_priority, with, after, ...
+inline constexpr detail::SpawnAgent spawn_agent{};
 
 }  // namespace tiffany

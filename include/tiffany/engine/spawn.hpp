@@ -259,8 +259,8 @@ using ResultOf = typename std::invoke_result_t<Closure&>::value_type;
 
 // The scheduler and the scope of a spawn that names a scope, or names none.
 struct Target {
-  explicit Target(Scope* named)
-      : scheduler(named != nullptr ? named->scheduler() : Scheduler::require("spawn()")),
+  Target(Scope* named, std::string_view call)
+      : scheduler(named != nullptr ? named->scheduler() : Scheduler::require(call)),
         scope(named != nullptr ? *named : scheduler.scope_of(*scheduler.running())) {}
   Scheduler& scheduler;
   Scope& scope;
@@ -270,6 +270,7 @@ struct Target {
 
 // What a spawner needs to know of an engine.
 struct CoroutineEngine {
+  static constexpr std::string_view spawn_name = "spawn()";
   // Refuses a callable that returns something else than it should.
   template <class R>
   static constexpr void check() {
@@ -277,6 +278,8 @@ struct CoroutineEngine {
                   "spawn needs a coroutine that returns a Task: Task<T> f(...); for a plain "
                   "function that waits see spawn_fiber");
   }
+  template <class F, class... Args>
+  using Spawnable = detail::Spawnable<F, Args...>;
   template <class Closure>
   using Result = detail::ResultOf<Closure>;
   template <class Closure>
@@ -288,9 +291,9 @@ struct CoroutineEngine {
 template <class Engine>
 template <class F, class... Args>
 auto SpawnerOf<Engine>::start(const Site& site, F&& f, Args&&... args) const {
-  using Spawned = detail::Spawnable<std::decay_t<F>, std::decay_t<Args>...>;
+  using Spawned = typename Engine::template Spawnable<std::decay_t<F>, std::decay_t<Args>...>;
   if constexpr (Spawned::template check<Engine>()) {
-    const detail::Target target(scope_);
+    const detail::Target target(scope_, Engine::spawn_name);
     using Closure = decltype(Spawned::closure(std::forward<F>(f), std::forward<Args>(args)...));
     Engine::allow(target.scheduler);
     auto& record = target.scheduler.template make_task<typename Engine::template Record<Closure>>(
