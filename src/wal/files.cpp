@@ -1,5 +1,6 @@
 // A file for each task, <uuid>.wal. What waits at the same time is written to all of its files, and then
 // all of them are synced, some at a time.
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <unordered_map>
@@ -13,7 +14,8 @@ namespace tiffany::wal {
 namespace {
 
 constexpr std::size_t kAtATime = 32;
-constexpr std::size_t kMostOpen = 512;
+constexpr std::size_t kMostOpen = 512;     // between two writes
+constexpr std::size_t kMostWritten = 256;  // by one
 
 class Files final : public Log {
  public:
@@ -22,9 +24,8 @@ class Files final : public Log {
  private:
   struct OfTask {
     std::unique_ptr<DiskFile> file;
-    std::uint64_t size = 0;  // with what is queued
-    bool queued = false;     // the last of the batches is his
-    std::size_t batch = 0;   // which one, counted from the first that there ever was
+    bool queued = false;    // the last of the batches is his
+    std::size_t batch = 0;  // which one, counted from the first that there ever was
   };
   struct Hash {
     std::size_t operator()(const Uuid& id) const noexcept {
@@ -32,20 +33,43 @@ class Files final : public Log {
     }
   };
 
-  Task<void> begin(const LogIndex&) override {
+  Task<void> begin(const LogIndex& index) override {
+    if (!index.shut_down) co_await settle(index);
     const std::string nil = Uuid().text();
     const std::string payload = owner_payload(0, 0);
     append(own_, Entry{RecordType::Owner, nil, payload});
-    co_return;
+  }
+
+  // What was found may be in a cache only, of the system or of its directory: nobody may act upon it before it
+  // is on the disk. And what was not finished becomes zeros, so that nothing is left of it in what is written over it.
+  Task<void> settle(const LogIndex& index) {
+    Semaphore some(kAtATime);
+    co_await scope([&](Scope& all) -> Task<void> {
+      for (const auto& task : index.tasks) {
+        Semaphore::Permit permit = co_await some.acquire();
+        all.spawn(&Files::settle_one, this, task.get(), std::move(permit));
+      }
+    });
+    co_await disk().sync_directory(options_.directory);
+  }
+  Task<void> settle_one(const TaskLog* task, Semaphore::Permit) {
+    const std::string where = path(task->id);
+    const std::string zeros(unfinished(where, task->size), '\0');
+    const std::unique_ptr<DiskFile> file = disk().open(where);
+    if (!zeros.empty()) co_await file->write(task->size, zeros);
+    co_await file->sync();
+  }
+  std::size_t unfinished(const std::string& where, std::uint64_t size) {
+    const auto content = disk().read(where);
+    return content->bytes().size() - std::min<std::size_t>(size, content->bytes().size());
   }
 
   Batch& batch_for(TaskLog& task, std::size_t) override {
     OfTask& own = of_task_[task.id];
     if (own.queued && own.batch >= taken_) return batches_[own.batch - taken_];
-    if (own.size == 0) own.size = size_on_disk(task.id);
     batches_.emplace_back();
     batches_.back().task = task.id;
-    batches_.back().offset = own.size;
+    batches_.back().offset = task.size;
     own.queued = true;
     own.batch = taken_ + batches_.size() - 1;
     return batches_.back();
@@ -54,13 +78,14 @@ class Files final : public Log {
   bool anything_queued() const noexcept override { return !batches_.empty(); }
 
   Task<void> write_some() override {
-    writing_ = std::move(batches_);
-    batches_.clear();
+    while (!batches_.empty() && writing_.size() < kMostWritten) {
+      writing_.push_back(std::move(batches_.front()));
+      batches_.pop_front();
+    }
     taken_ += writing_.size();
     bool created = false;
     for (Batch& batch : writing_) {
       OfTask& own = of_task_[batch.task];
-      own.size = batch.offset + batch.bytes.size();
       if (own.file == nullptr) {
         created = created || !disk().exists(path(batch.task));
         own.file = disk().open(path(batch.task));
@@ -102,24 +127,6 @@ class Files final : public Log {
     return all.first;
   }
 
-  // After an unfinished line: it is written over.
-  std::uint64_t size_on_disk(const Uuid& task) {
-    const std::string where = path(task);
-    if (!disk().exists(where)) return 0;
-    return valid_size(where);
-  }
-  std::uint64_t valid_size(const std::string& where) {
-    const auto content = disk().read(where);
-    const std::string_view bytes = content->bytes();
-    std::uint64_t size = 0;
-    RecordView view;
-    for (std::size_t end = bytes.find('\n'); end != std::string_view::npos;
-         end = bytes.find('\n', size)) {
-      if (read_line(bytes.substr(size, end - size), 0, view) != LineFault::none) break;
-      size = end + 1;
-    }
-    return size;
-  }
   std::string path(const Uuid& task) const {
     return options_.directory + "/" + task.text() + ".wal";
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tiffany/base/crc32c.hpp"
+#include "tiffany/base/error.hpp"
 #include "tiffany/wal/log.hpp"
 
 namespace tiffany::wal {
@@ -25,6 +26,12 @@ class Journal final : public Log {
     if (!index.segments.empty()) {
       last = index.segments.back().number;
       after = index.segments.back().size;
+      // It may be in a cache only: nobody may act upon what was found before it is on the disk.
+      const std::string& where = index.segments.back().path;
+      if (disk().exists(where)) {
+        const std::unique_ptr<DiskFile> file = disk().open(where);
+        co_await file->sync();
+      }
     }
     mark_ = disk().open(path("synced"));
     co_await remove_before(index.base);
@@ -49,6 +56,11 @@ class Journal final : public Log {
 
   // From here on lines go into another segment.
   void next_segment(std::uint32_t number, std::uint64_t after) {
+    if (number > kMostSegments) {
+      throw Error(Errc::log_sealed,
+                  "The log in " + options_.directory +
+                      " has no numbers left for its segments. Begin another one.");
+    }
     close_batch();
     tail_segment_ = number;
     tail_ = 0;

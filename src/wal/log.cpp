@@ -14,6 +14,8 @@
 namespace tiffany::wal {
 namespace {
 
+constexpr std::size_t kSmallestSegment = std::size_t{4} << 10;
+
 std::int64_t microseconds(Time time) noexcept { return time.time_since_epoch().count() / 1000; }
 
 std::exception_ptr sealed_error(const std::string& directory, const std::exception_ptr& error) {
@@ -40,7 +42,7 @@ Log::~Log() = default;
 Task<std::shared_ptr<Log>> Log::open(LogOptions options, LogIndex& index) {
   Scheduler& scheduler = Scheduler::require("Log::open");
   if (options.disk == nullptr) options.disk = system_disk();
-  options.segment_size = std::max<std::size_t>(options.segment_size, std::size_t{4} << 20);
+  options.segment_size = std::max(options.segment_size, kSmallestSegment);
   Disk& disk = *options.disk;
   disk.make_directory(options.directory);
   std::string holder;
@@ -59,7 +61,10 @@ Task<std::shared_ptr<Log>> Log::open(LogOptions options, LogIndex& index) {
                                      : make_files(scheduler, std::move(options));
   log->lock_ = std::move(lock);
   log->epoch_ = index.epoch + 1;
-  if (const TaskLog* own = index.find(Uuid())) log->own_.last_seq = own->last_seq;
+  if (const TaskLog* own = index.find(Uuid())) {
+    log->own_.last_seq = own->last_seq;
+    log->own_.size = own->size;
+  }
   log->set_clock(index);
   co_await log->begin(index);
   co_await log->flush();
@@ -116,6 +121,7 @@ std::string Log::owner_payload(std::uint32_t segment, std::uint64_t after) const
 
 std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticket) {
   if (sealed_ != nullptr) std::rethrow_exception(sealed_);
+  if (closed_) throw Error(Errc::log_sealed, "The log in " + options_.directory + " is closed.");
   const std::size_t size = entry.payload.size() + entry.file.size() + 400;
   if (size > kLongestLine) {
     throw Error(Errc::bad_argument, "A record of " + std::to_string(entry.payload.size()) +
@@ -128,6 +134,7 @@ std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticke
   const std::size_t before = batch.bytes.size();
   append_line(batch.bytes, entry, stamp(), seed_of(batch), before == 0);
   const std::size_t line = batch.bytes.size() - before;
+  task.size = batch.offset + batch.bytes.size();
   if (!task.id.nil()) {
     task.records.push_back(
         {batch.file, static_cast<std::uint32_t>(line - 1), batch.offset + before});
@@ -181,6 +188,7 @@ Task<void> Log::write_loop() {
   }
   if (failed != nullptr) seal(failed);
   rest_.set();
+  if (anything_queued()) start_writing();  // since it was looked for last
 }
 
 std::string Log::keep_aside(std::string value) {
@@ -253,9 +261,11 @@ Task<void> Log::flush() {
 }
 
 Task<void> Log::close() {
+  if (closed_) co_return;
   co_await flush();
   const std::string nil = Uuid().text();
   append(own_, Entry{RecordType::ShutdownMarker, nil, "\"reason\":\"closed\""});
+  closed_ = true;
   co_await flush();
   lock_.reset();
 }

@@ -82,22 +82,28 @@ class Reader {
     std::sort(index_.segments.begin(), index_.segments.end(),
               [](const Segment& a, const Segment& b) { return a.number < b.number; });
     const Mark mark = read_mark(disk_, directory_);
-    drop_unborn(mark);
+    std::vector<Header> headers;
+    for (const Segment& segment : index_.segments) headers.push_back(read_header(segment));
+    drop_unborn(headers, mark);
+    drop_outdated(headers);
     for (std::size_t i = 0; i < index_.segments.size(); ++i) {
       const bool last = i + 1 == index_.segments.size();
       Segment& segment = index_.segments[i];
-      limit_ = last ? std::nullopt : end_by_next(index_.segments[i + 1]);
+      limit_ = last ? std::nullopt : headers[i + 1].after;
       synced_ = mark.segment == segment.number ? mark.size : 0;
       last_ = last;
       const auto content = disk_.read(segment.path);
       read(segment.path, content->bytes(), segment.number, seed_of_segment(segment.number));
-      segment.size = end_;
-    }
-    if (!index_.segments.empty() && mark.segment > index_.segments.back().number) {
-      add_damage(directory_ + "/" + segment_name(mark.segment), 1, 0,
-                 "a segment with synced records", "no file, or one without a valid first line", {});
+      segment.size = last ? std::max(end_, synced_) : end_;  // what is missing stays missing
     }
     check_gaps_between_segments();
+    if (mark.segment > (index_.segments.empty() ? 0 : index_.segments.back().number)) {
+      const std::string path = directory_ + "/" + segment_name(mark.segment);
+      add_damage(path, 1, 0, "a segment with synced records",
+                 "no file, or one without a valid first line", {});
+      // The next one gets the number after it, so that the gap is seen by everyone who comes later.
+      index_.segments.push_back({mark.segment, path, mark.size});
+    }
   }
 
   void read_files() {
@@ -110,6 +116,7 @@ class Reader {
       last_ = true;
       own_ = Uuid::parse(name.substr(0, name.size() - 4));
       read(path, content->bytes(), 0, 0);
+      index_.at(*own_).size = end_;  // also of a task of which nothing is left to read
       own_.reset();
     }
   }
@@ -132,33 +139,56 @@ class Reader {
     std::string why;
   };
 
-  // A last segment whose first line was never finished holds nothing that was acknowledged, unless
-  // something in it says otherwise.
-  void drop_unborn(const Mark& mark) {
-    while (!index_.segments.empty()) {
-      const Segment& segment = index_.segments.back();
-      const auto content = disk_.read(segment.path);
-      const std::string_view bytes = content->bytes();
-      RecordView view;
-      const std::string_view first = bytes.substr(0, std::min(bytes.find('\n'), bytes.size()));
-      if (read_line(first, 0, view) == LineFault::none) return;
-      const std::uint32_t seed = seed_of_segment(segment.number);
-      last_batch_.reset();
-      if (mark.segment == segment.number || later_batch(bytes, first.size(), seed)) {
-        return;  // reading it will say what is wrong
-      }
-      index_.cut += first.empty() || first[0] == '\0' ? 0 : first.size();
-      index_.segments.pop_back();
-    }
+  // What the first line of a segment says.
+  struct Header {
+    bool valid = false;
+    std::uint64_t epoch = 0;
+    std::optional<std::uint64_t> after;  // where the segment before it ends
+  };
+  Header read_header(const Segment& segment) {
+    const auto content = disk_.read(segment.path);
+    RecordView view;
+    Header header;
+    if (read_line(first_line(content->bytes()), 0, view) != LineFault::none) return header;
+    header.valid = names_segment(view, segment.number);
+    header.epoch = number_in(view.payload, "\"epoch\":").value_or(0);
+    if (header.valid) header.after = number_in(view.payload, "\"after\":");
+    return header;
+  }
+  static std::string_view first_line(std::string_view bytes) {
+    return bytes.substr(0, std::min(bytes.substr(0, kLongestLine).find('\n'), bytes.size()));
+  }
+  static bool names_segment(const RecordView& view, std::uint32_t number) {
+    return view.type == RecordType::Owner && number_in(view.payload, "\"segment\":") == number;
   }
 
-  std::optional<std::uint64_t> end_by_next(const Segment& next) {
-    const auto content = disk_.read(next.path);
-    const std::string_view bytes = content->bytes();
-    RecordView view;
-    const std::string_view first = bytes.substr(0, std::min(bytes.find('\n'), bytes.size()));
-    if (read_line(first, 0, view) != LineFault::none) return std::nullopt;
-    return number_in(view.payload, "\"after\":");
+  // A last segment whose first line was never finished holds nothing that was acknowledged, unless
+  // something in it says otherwise. There is one at most: it comes to be when all before it are begun.
+  void drop_unborn(std::vector<Header>& headers, const Mark& mark) {
+    if (headers.empty() || headers.back().valid) return;
+    const Segment& segment = index_.segments.back();
+    const auto content = disk_.read(segment.path);
+    const std::string_view first = first_line(content->bytes());
+    const std::uint32_t seed = seed_of_segment(segment.number);
+    last_batch_.reset();
+    if (mark.segment == segment.number || later_batch(content->bytes(), first.size(), seed)) {
+      return;  // reading it will say what is wrong
+    }
+    index_.cut += first.empty() || first[0] == '\0' ? 0 : first.size();
+    index_.segments.pop_back();
+    headers.pop_back();
+    followed_ = true;
+  }
+
+  // What an owner wrote who did not know that another had followed.
+  void drop_outdated(std::vector<Header>& headers) {
+    std::uint64_t epoch = 0;
+    for (const Header& header : headers) epoch = std::max(epoch, header.epoch);
+    while (!headers.empty() && headers.back().valid && headers.back().epoch < epoch) {
+      index_.segments.pop_back();
+      headers.pop_back();
+      followed_ = true;
+    }
   }
 
   // Is there a line further on that was written when everything before it had been synced?
@@ -184,10 +214,6 @@ class Reader {
             std::uint32_t seed) {
     const std::uint64_t limit =
         limit_ ? std::min<std::uint64_t>(*limit_, bytes.size()) : bytes.size();
-    if (limit_ && *limit_ > bytes.size()) {
-      add_damage(path, 0, bytes.size(), "a file of at least " + std::to_string(*limit_) + " bytes",
-                 "one of " + std::to_string(bytes.size()), {});
-    }
     std::uint64_t at = 0;
     std::size_t line_number = 0;
     end_ = 0;
@@ -205,7 +231,10 @@ class Reader {
       if (!whole && fault == LineFault::none) fault = LineFault::not_a_record;
       if (fault == LineFault::none || fault == LineFault::version) {
         if (fault == LineFault::version) {
-          add_damage(path, line_number, at, "version 1 of the format", excerpt(line), view.task);
+          add_damage(path, line_number, at, "version 1 of the format", excerpt(line), {});
+        } else if (header && !names_segment(view, number)) {
+          add_damage(path, 1, 0, "the owner of segment " + std::to_string(number), excerpt(line),
+                     {});
         } else if (!take(view, number, at)) {
           add_damage(path, line_number, at, wrong_, excerpt(line), view.task);
         }
@@ -213,8 +242,9 @@ class Reader {
         end_ = at;
         continue;
       }
-      const bool unfinished =
-          last_ && at >= synced_ && !later_batch(bytes, at + (whole ? stop : 0), seed);
+      const bool unfinished = last_ && at >= synced_ && !(header && followed_) &&
+                              !(own_ && was_changed(line, whole)) &&
+                              !later_batch(bytes, at + (whole ? stop : 0), seed);
       if (unfinished) {
         if (line.starts_with("{\"v\":") || line.starts_with(" {\"v\":")) index_.cut += line.size();
         return;
@@ -223,10 +253,23 @@ class Reader {
       at += stop + 1;
       end_ = std::min<std::uint64_t>(at, limit);
     }
+    if (limit_ && *limit_ > bytes.size()) {
+      add_damage(path, 0, bytes.size(), "a file of at least " + std::to_string(*limit_) + " bytes",
+                 "one of " + std::to_string(bytes.size()), {});
+    }
     if (last_ && synced_ > end_) {
       add_damage(path, line_number + 1, end_,
                  "synced records up to byte " + std::to_string(synced_), "the end of the file", {});
     }
+  }
+
+  // In a file of one task, which only grows, a write that was not finished leaves zeros, or ends with the
+  // file. Whatever else is wrong was right once. (A segment may have been used before.)
+  static bool was_changed(std::string_view line, bool whole) {
+    if (whole) return line.find('\0') == std::string_view::npos;
+    RecordView view;
+    return !line.empty() && line.back() != '\0' &&
+           read_line(line.substr(0, line.size() - 1), 0, view) == LineFault::none;
   }
 
   void describe(const std::string& path, std::size_t line_number, std::uint64_t at,
@@ -238,15 +281,19 @@ class Reader {
       expected = "a record with the checksum " + both.expected;
       found = "one with " + both.found;
     }
-    add_damage(path, line_number, at, expected, found, task_in(line));
+    add_damage(path, line_number, at, expected, found,
+               fault == LineFault::checksum ? task_in(line) : std::string_view());
   }
 
-  // The task of a line that is wrong somewhere else, if that can be said.
+  // The task of a line with both ends, if that can be said: it may be what is left of several.
   static std::string_view task_in(std::string_view line) {
     constexpr std::string_view kTask = R"(","task_id":")";
     const std::size_t at = line.find(kTask);
-    if (at == std::string_view::npos || line.find("{\"v\":", 2) != std::string_view::npos)
+    if (at == std::string_view::npos || line.rfind(kTask) != at ||
+        line.find("{\"v\":", 2) != std::string_view::npos ||
+        std::any_of(line.begin(), line.end(), [](char c) { return c >= 0 && c < 0x20; })) {
       return {};
+    }
     return line.substr(at + kTask.size(), 36);
   }
 
@@ -265,7 +312,7 @@ class Reader {
     ++index_.records;
     index_.bytes += view.line.size() + 1;
     index_.last_time = std::max(index_.last_time, *time);
-    index_.shut_down = view.type == RecordType::ShutdownMarker;
+    if (!own_ || own_->nil()) index_.shut_down = view.type == RecordType::ShutdownMarker;
     const Position position{number, static_cast<std::uint32_t>(view.line.size()), at};
     TaskLog& task = index_.at(*id);
     task.order = index_.records;
@@ -303,6 +350,10 @@ class Reader {
   }
 
   void check_gaps_between_segments() {
+    const std::uint32_t first = std::max<std::uint32_t>(index_.base, 1);
+    if (!index_.segments.empty() && index_.segments.front().number != first) {
+      add_damage(directory_ + "/" + segment_name(first), 0, 0, "a segment", "no such file", {});
+    }
     for (std::size_t i = 1; i < index_.segments.size(); ++i) {
       const Segment& before = index_.segments[i - 1];
       const Segment& here = index_.segments[i];
@@ -319,6 +370,7 @@ class Reader {
   std::optional<std::uint64_t> limit_;  // where the file ends, when that is known from elsewhere
   std::uint64_t synced_ = 0;            // where it ends at least
   bool last_ = false;                   // only here can something be unfinished
+  bool followed_ = false;               // there was one after the last, which is of no account
   std::optional<Uuid> own_;             // the task of the file
   std::uint64_t end_ = 0;
   std::optional<std::uint64_t> last_batch_;  // where the last one begins; found when asked for
@@ -361,7 +413,8 @@ std::string segment_name(std::uint32_t number) {
 }
 
 std::uint32_t number_of_segment(std::string_view name) noexcept {
-  if (!name.ends_with(kSuffix)) return 0;
+  // Only as segment_name() writes it: no two names have one number.
+  if (name.size() != 8 + kSuffix.size() || !name.ends_with(kSuffix)) return 0;
   name.remove_suffix(kSuffix.size());
   std::uint32_t number = 0;
   const auto got = std::from_chars(name.data(), name.data() + name.size(), number);

@@ -26,6 +26,11 @@ bool inline_calls() { return Scheduler::require("the log").reactor().virtual_tim
   throw IoError(error, verb, what);
 }
 
+void sync_now(const std::string& directory) {
+  const Descriptor open(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (open.fd() < 0 || ::fsync(open.fd()) != 0) refuse("sync", directory, errno);
+}
+
 class SystemFile final : public DiskFile {
  public:
   SystemFile(File file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
@@ -121,9 +126,16 @@ class SystemDisk final : public Disk {
     return names;
   }
   void make_directory(const std::string& path) override {
+    std::vector<std::filesystem::path> made;
     std::error_code error;
+    for (std::filesystem::path at = std::filesystem::absolute(path, error);
+         !at.empty() && !std::filesystem::exists(at, error) && at != at.parent_path();
+         at = at.parent_path()) {
+      made.push_back(at);
+    }
     std::filesystem::create_directories(path, error);
     if (error) refuse("make the directory", path, error.value());
+    for (const auto& directory : made) sync_now(directory.parent_path().string());
   }
   std::unique_ptr<DiskFile> open(const std::string& path) override {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -153,8 +165,7 @@ class SystemDisk final : public Disk {
       co_await tiffany::sync_directory(std::move(path));
       co_return;
     }
-    const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory.fd() < 0 || ::fsync(directory.fd()) != 0) refuse("sync", path, errno);
+    sync_now(path);
   }
   std::unique_ptr<DiskLock> lock(const std::string& path, const std::string& about,
                                  std::string& holder) override {

@@ -48,7 +48,7 @@ class Disk {
 
   // The names in a directory, sorted; none when it does not exist.
   virtual std::vector<std::string> list(const std::string& directory) = 0;
-  // With those above it.
+  // With those above it, and on the disk when it returns.
   virtual void make_directory(const std::string& path) = 0;
   virtual std::unique_ptr<DiskFile> open(const std::string& path) = 0;  // made when missing
   virtual std::unique_ptr<DiskContent> read(const std::string& path) = 0;

@@ -40,7 +40,8 @@ class LogOptions {
 
   std::string directory;
   Layout layout = Layout::journal;
-  std::size_t segment_size = std::size_t{16} << 20;  // of the journal; 4 MiB at least
+  // Of the journal. At least 4 KiB; a record that is longer than a segment makes its segment longer.
+  std::size_t segment_size = std::size_t{16} << 20;
   // Whoever wants to append more than this without any of it being synced has to wait.
   std::size_t most_queued = std::size_t{1} << 20;
   std::shared_ptr<Disk> disk{};  // default: system_disk()
@@ -98,7 +99,7 @@ class Log : public std::enable_shared_from_this<Log> {
   void hurry();
   // Until everything that has been appended is synced.
   Task<void> flush();
-  // Writes the marker, syncs, and gives the directory free.
+  // Writes the marker, syncs, and gives the directory free. Nothing can be appended any more.
   Task<void> close();
 
   bool has_room() const noexcept { return queued_ < options_.most_queued; }
@@ -167,6 +168,7 @@ class Log : public std::enable_shared_from_this<Log> {
   Event rest_{true};  // set while nobody writes
   std::exception_ptr sealed_;
   std::vector<std::pair<std::string, std::string>> aside_;  // to be written before the next batch
+  bool closed_ = false;
 };
 
 std::shared_ptr<Log> make_journal(Scheduler& scheduler, LogOptions options);

@@ -39,6 +39,7 @@ struct TaskLog {
       records;  // Spawn, the last Checkpoint if there is one, and what came after it
   std::uint64_t last_seq = 0;
   std::uint64_t order = 0;  // which record of the whole log was its last
+  std::uint64_t size = 0;   // of its file, where it has one, with what is not written yet
   bool ended = false;
   std::string quarantine;  // why nothing of it may run; empty when it may
 };
@@ -93,6 +94,7 @@ std::string segment_name(std::uint32_t number);
 std::uint32_t number_of_segment(std::string_view name) noexcept;  // zero when it is no name of one
 // What the file `base` holds, which says where the journal begins.
 std::string base_text(std::uint32_t segment);
+inline constexpr std::uint32_t kMostSegments = 99'999'999;  // eight digits
 
 // Reads all of a log. Never changes anything, needs no lock, and throws only for what cannot be read.
 LogIndex scan(Disk& disk, const std::string& directory, Layout layout);

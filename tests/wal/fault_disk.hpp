@@ -1,0 +1,361 @@
+// A disk in memory that behaves as badly as a real one may.
+//
+// What is written to a file is in a cache until the file is synced; what is created, renamed or removed is in
+// a cache until the directory is. The world can be stopped before or after any operation: from then on every
+// operation throws WorldEnded. reboot() is then the disk that the next process finds. Synced data is there,
+// always. What was not synced is there, or is not, or is torn: at any byte, or page by page in any order. Where
+// nothing arrived a file reads as zeros. note() is a write that nobody syncs.
+//
+// An operation can also fail: a write for lack of space, of nothing or in the middle; a sync with EIO, after which
+// the data are still read, and no later sync saves them.
+//
+// The operations are those that change something: open (of a file that is not there), write, sync, note, rename,
+// remove, sync_directory. Each awaited one gives way first, so that others append meanwhile. make_directory is
+// on the disk when it returns, as its contract says.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tiffany/base/random.hpp"
+#include "tiffany/io/io_error.hpp"
+#include "tiffany/tiffany.hpp"
+#include "tiffany/wal/disk.hpp"
+
+namespace tiffany::wal::test {
+
+class WorldEnded final : public std::exception {
+ public:
+  const char* what() const noexcept override { return "The world has ended."; }
+};
+
+// What a reboot does with what was not synced.
+class Reboot {
+ public:
+  // Nothing of it is there: the power went.
+  static Reboot lost() { return Reboot(Kind::lost, 0); }
+  // All of it is there: the process was killed, and the system lives on.
+  static Reboot kept() { return Reboot(Kind::kept, 0); }
+  // All names; of the data the first so many bytes, in the order in which they were written.
+  static Reboot torn_at(std::uint64_t bytes) { return Reboot(Kind::torn, bytes); }
+  // By chance, for each name and each file.
+  static Reboot seeded(std::uint64_t seed) { return Reboot(Kind::seeded, seed); }
+
+  enum class Kind : std::uint8_t { lost, kept, torn, seeded };
+  Kind kind;
+  std::uint64_t number;
+
+ private:
+  Reboot(Kind what, std::uint64_t of) : kind(what), number(of) {}
+};
+
+class FaultDisk final : public Disk {
+ public:
+  static constexpr std::uint64_t kPage = 512;  // what a disk writes whole, or not at all
+
+  FaultDisk() = default;
+  explicit FaultDisk(const std::map<std::string, std::string>& contents) {
+    for (const auto& [path, bytes] : contents) put(path, bytes);
+  }
+
+  // ---- Faults ----
+
+  // Operations are counted from zero. Half of a point is the operation, the other half is before or after.
+  void stop_before(std::size_t operation) { stop_ = 2 * operation; }
+  void stop_after(std::size_t operation) { stop_ = 2 * operation + 1; }
+  bool ended() const noexcept { return ended_; }
+  std::size_t operations() const noexcept { return did_.size(); }
+  // What they were: "sync wal/00000001.journal".
+  const std::vector<std::string>& did() const noexcept { return did_; }
+
+  // That operation fails. A write does nothing, or half of it when `halfway`; a sync loses what it should save.
+  void fail(std::size_t operation, bool halfway = false) {
+    fail_ = operation;
+    halfway_ = halfway;
+  }
+  bool locks = true;          // some disks have none
+  std::size_t most_open = 0;  // how many files were open at a time
+
+  // ---- What is there ----
+
+  std::map<std::string, std::string> contents() const {
+    std::map<std::string, std::string> all;
+    for (const auto& [path, node] : names_) all[path] = node->now;
+    return all;
+  }
+  void put(const std::string& path, std::string bytes) {
+    auto node = std::make_shared<Node>();
+    node->now = node->synced = std::move(bytes);
+    names_[path] = synced_names_[path] = node;
+  }
+  std::string& bytes_of(const std::string& path) { return names_.at(path)->now; }
+
+  // How many bytes of data are not synced.
+  std::uint64_t unsynced() const {
+    std::uint64_t bytes = 0;
+    for (const auto& [path, node] : names_) {
+      for (const Write& write : node->cache) bytes += write.bytes.size();
+    }
+    return bytes;
+  }
+
+  std::shared_ptr<FaultDisk> reboot(const Reboot& how) const {
+    Random random(how.number, "reboot");
+    Names names = synced_names_;
+    const std::uint64_t chance = random.below(4);  // of the names: none, the first, some, all
+    std::uint64_t first = cache_.empty() ? 0 : random.below(cache_.size() + 1);
+    for (const Change& change : cache_) {
+      const bool by_chance = chance == 0   ? false
+                             : chance == 1 ? first-- > 0
+                             : chance == 2 ? random.below(2) == 0
+                                           : true;
+      if (how.kind == Reboot::Kind::lost) break;
+      if (how.kind == Reboot::Kind::seeded && !by_chance) {
+        if (chance == 1) break;
+        continue;
+      }
+      change.apply(names);
+    }
+    auto disk = std::make_shared<FaultDisk>();
+    std::uint64_t budget = how.number;
+    for (const auto& [path, node] : names) {
+      disk->put(path, node->survives(how.kind, random, budget));
+    }
+    return disk;
+  }
+
+  // ---- Disk ----
+
+  std::vector<std::string> list(const std::string& directory) override {
+    std::vector<std::string> found;
+    for (const auto& [path, node] : names_) {
+      if (parent(path) == directory) found.push_back(path.substr(directory.size() + 1));
+    }
+    return found;
+  }
+  void make_directory(const std::string&) override {}
+  std::unique_ptr<DiskFile> open(const std::string& path) override {
+    if (ended_) throw WorldEnded();
+    if (!names_.contains(path)) {
+      change("open " + path, {parent(path), {}, path, std::make_shared<Node>()});
+    }
+    return std::make_unique<Handle>(*this, path, names_.at(path));
+  }
+  std::unique_ptr<DiskContent> read(const std::string& path) override {
+    if (!names_.contains(path)) throw IoError(ENOENT, "open", path);
+    return std::make_unique<Content>(names_.at(path)->now);
+  }
+  bool exists(const std::string& path) override { return names_.contains(path); }
+  Task<void> rename(std::string from, std::string to) override {
+    co_await yield();
+    if (!names_.contains(from)) throw IoError(ENOENT, "rename", from);
+    change("rename " + from + " to " + to, {parent(to), from, to, names_.at(from)});
+  }
+  Task<void> remove(std::string path) override {
+    co_await yield();
+    if (!names_.contains(path)) throw IoError(ENOENT, "remove", path);
+    change("remove " + path, {parent(path), path, {}, nullptr});
+  }
+  Task<void> sync_directory(std::string path) override {
+    co_await yield();
+    if (begin("sync_directory " + path)) throw IoError(EIO, "sync", path);
+    std::vector<Change> others;
+    for (const Change& change : cache_) {
+      change.directory == path ? change.apply(synced_names_) : others.push_back(change);
+    }
+    cache_ = std::move(others);
+    end();
+  }
+  std::unique_ptr<DiskLock> lock(const std::string& path, const std::string& about,
+                                 std::string& holder) override {
+    const auto [held, mine] = held_.emplace(path, about);
+    if (!mine && locks) {
+      holder = held->second;
+      return nullptr;
+    }
+    return std::make_unique<Lock>(*this, path);
+  }
+
+ private:
+  struct Write {
+    std::uint64_t at = 0;
+    std::string bytes;
+    bool doomed = false;  // a sync has failed that should have saved it
+  };
+
+  struct Node {
+    std::string synced;
+    std::string now;
+    std::vector<Write> cache;
+
+    static void apply(std::string& to, std::uint64_t at, std::string_view bytes) {
+      if (to.size() < at + bytes.size()) to.resize(at + bytes.size(), '\0');
+      to.replace(at, bytes.size(), bytes);
+    }
+
+    std::string survives(Reboot::Kind kind, Random& random, std::uint64_t& budget) const {
+      if (kind == Reboot::Kind::lost) return synced;
+      if (kind == Reboot::Kind::kept) return now;
+      std::string found = synced;
+      const std::uint64_t manner = kind == Reboot::Kind::torn ? 3 : random.below(4);
+      std::uint64_t left = budget;
+      if (kind == Reboot::Kind::seeded) {
+        std::uint64_t all = 0;
+        for (const Write& write : cache) all += write.bytes.size();
+        left = manner == 0 ? 0 : manner == 1 ? all : random.below(all + 1);
+      }
+      for (const Write& write : cache) {
+        if (manner == 2) {
+          some_pages(found, write, random);
+          continue;
+        }
+        const std::uint64_t part = std::min<std::uint64_t>(left, write.bytes.size());
+        apply(found, write.at, std::string_view(write.bytes).substr(0, part));
+        left -= part;
+      }
+      if (kind == Reboot::Kind::torn) budget = left;
+      return found;
+    }
+    static void some_pages(std::string& to, const Write& write, Random& random) {
+      for (std::uint64_t at = write.at; at < write.at + write.bytes.size();) {
+        const std::uint64_t end =
+            std::min(at / kPage * kPage + kPage, write.at + write.bytes.size());
+        if (random.below(2) == 0) {
+          apply(to, at, std::string_view(write.bytes).substr(at - write.at, end - at));
+        }
+        at = end;
+      }
+    }
+  };
+  using Names = std::map<std::string, std::shared_ptr<Node>>;
+
+  // A name that comes, goes, or changes.
+  struct Change {
+    std::string directory;
+    std::string from;
+    std::string to;
+    std::shared_ptr<Node> node;
+
+    void apply(Names& names) const {
+      if (!from.empty()) names.erase(from);
+      if (!to.empty()) names[to] = node;
+    }
+  };
+
+  class Handle final : public DiskFile {
+   public:
+    Handle(FaultDisk& disk, std::string path, std::shared_ptr<Node> node)
+        : disk_(disk), path_(std::move(path)), node_(std::move(node)) {
+      disk_.most_open = std::max(disk_.most_open, ++disk_.open_);
+    }
+    ~Handle() override { --disk_.open_; }
+
+    Task<void> write(std::uint64_t at, std::string_view bytes) override {
+      co_await yield();
+      if (disk_.begin("write " + path_)) {
+        if (disk_.halfway_) put(at, bytes.substr(0, bytes.size() / 2));
+        throw IoError(ENOSPC, "write to", path_);
+      }
+      put(at, bytes);
+      disk_.end();
+    }
+    Task<void> sync() override {
+      co_await yield();
+      if (disk_.begin("sync " + path_)) {
+        for (Write& write : node_->cache) write.doomed = true;
+        throw IoError(EIO, "sync", path_);
+      }
+      std::vector<Write> doomed;
+      for (Write& write : node_->cache) {
+        if (write.doomed) {
+          doomed.push_back(std::move(write));
+        } else {
+          Node::apply(node_->synced, write.at, write.bytes);
+        }
+      }
+      node_->cache = std::move(doomed);
+      disk_.end();
+    }
+    void note(std::uint64_t at, std::string_view bytes) noexcept override {
+      try {
+        if (disk_.begin("note " + path_)) return;
+        put(at, bytes);
+        disk_.end();
+      } catch (const WorldEnded&) {
+      }
+    }
+
+   private:
+    void put(std::uint64_t at, std::string_view bytes) {
+      Node::apply(node_->now, at, bytes);
+      node_->cache.push_back({at, std::string(bytes)});
+    }
+    FaultDisk& disk_;
+    std::string path_;
+    std::shared_ptr<Node> node_;
+  };
+
+  class Content final : public DiskContent {
+   public:
+    explicit Content(std::string bytes) : bytes_(std::move(bytes)) {}
+    std::string_view bytes() const noexcept override { return bytes_; }
+
+   private:
+    std::string bytes_;
+  };
+
+  class Lock final : public DiskLock {
+   public:
+    Lock(FaultDisk& disk, std::string path) : disk_(disk), path_(std::move(path)) {}
+    ~Lock() override { disk_.held_.erase(path_); }
+
+   private:
+    FaultDisk& disk_;
+    std::string path_;
+  };
+
+  static std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+  // True when the operation is to fail.
+  bool begin(std::string what) {
+    if (ended_) throw WorldEnded();
+    did_.push_back(std::move(what));
+    if (stop_ == 2 * (did_.size() - 1)) end_world();
+    return fail_ == did_.size() - 1;
+  }
+  void end() {
+    if (stop_ == 2 * (did_.size() - 1) + 1) end_world();
+  }
+  [[noreturn]] void end_world() {
+    ended_ = true;
+    throw WorldEnded();
+  }
+  void change(std::string what, Change change) {
+    if (begin(std::move(what))) throw IoError(EIO, "change", change.to);
+    change.apply(names_);
+    cache_.push_back(std::move(change));
+    end();
+  }
+
+  Names names_;
+  Names synced_names_;
+  std::vector<Change> cache_;
+  std::map<std::string, std::string> held_;
+  std::vector<std::string> did_;
+  std::optional<std::size_t> stop_;
+  std::optional<std::size_t> fail_;
+  bool halfway_ = false;
+  std::size_t open_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace tiffany::wal::test

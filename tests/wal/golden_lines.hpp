@@ -1,0 +1,71 @@
+// One line of every type of record, as it is on the disk. The checksums come from another program. A line here
+// never changes: logs that hold such lines exist.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tiffany/wal/record.hpp"
+
+namespace tiffany::wal::test {
+
+struct Golden {
+  RecordType type;
+  std::string_view task;
+  std::string_view payload;
+  std::uint64_t seq;
+  std::uint64_t tid;
+  std::string_view file;
+  std::uint32_t source_line;
+  std::uint64_t cause;
+  std::string_view line;
+};
+
+inline constexpr std::string_view kTs = "2026-11-16T07:48:00.123456Z";
+inline constexpr std::string_view kId = "6f1c0a52-4a3e-4b1c-9d1f-0123456789ab";
+inline constexpr std::string_view kNil = "00000000-0000-0000-0000-000000000000";
+
+// clang-format off
+inline constexpr Golden kGolden[] = {
+    {RecordType::InstructionStart, kId, R"("instruction":"Add validation to model.rs")", 1, 0, "", 0, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"InstructionStart","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","instruction":"Add validation to model.rs","seq":1,"tid":0,"vt":1200345,"crc":"cf13c298"})"},
+    {RecordType::LLMPlan, kId, R"("plan":["read model.rs","write the check"])", 2, 0, "", 0, 1,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"LLMPlan","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","plan":["read model.rs","write the check"],"seq":2,"tid":0,"vt":1200345,"cause":1,"crc":"75216e7e"})"},
+    {RecordType::StepStart, kId, R"("step":"read#1","class":"idempotent","hash":"5f")", 3, 12, "order.cpp", 31, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"StepStart","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","step":"read#1","class":"idempotent","hash":"5f","seq":3,"tid":12,"vt":1200345,"loc":"order.cpp:31","crc":"6da60955"})"},
+    {RecordType::ToolResult, kId, R"("tool":"cargo test","output":"ok","error":null)", 4, 12, "", 0, 3,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"ToolResult","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","tool":"cargo test","output":"ok","error":null,"seq":4,"tid":12,"vt":1200345,"cause":3,"crc":"d423e701"})"},
+    {RecordType::PatchPreview, kId, R"("diff":"-a\n+b\n")", 5, 12, "", 0, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"PatchPreview","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","diff":"-a\n+b\n","seq":5,"tid":12,"vt":1200345,"crc":"1db86bc0"})"},
+    {RecordType::Commit, kId, R"("sha":"9fceb02d0ae598e95dc970b74767f19372d61af8","message":"Validate \"model\"")", 6, 12, "", 0, 5,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Commit","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","sha":"9fceb02d0ae598e95dc970b74767f19372d61af8","message":"Validate \"model\"","seq":6,"tid":12,"vt":1200345,"cause":5,"crc":"e06c0091"})"},
+    {RecordType::TaskComplete, kId, R"("success":true)", 7, 12, "", 0, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"TaskComplete","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","success":true,"seq":7,"tid":12,"vt":1200345,"crc":"ffba96b6"})"},
+    {RecordType::ShutdownMarker, kNil, R"("reason":"closed")", 9, 0, "", 0, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"ShutdownMarker","task_id":"00000000-0000-0000-0000-000000000000","reason":"closed","seq":9,"tid":0,"vt":1200345,"crc":"a67493f4"})"},
+    {RecordType::Spawn, kId, R"("name":"order","version":1,"args":[7,"Ann"])", 1, 0, "", 0, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Spawn","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","name":"order","version":1,"args":[7,"Ann"],"seq":1,"tid":0,"vt":1200345,"crc":"4a7d209f"})"},
+    {RecordType::TaskYielded, kId, R"()", 2, 12, "order.cpp", 40, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"TaskYielded","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","seq":2,"tid":12,"vt":1200345,"loc":"order.cpp:40","crc":"313473dc"})"},
+    {RecordType::TaskWaitIO, kId, R"("on":"socket")", 3, 12, "order.cpp", 41, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"TaskWaitIO","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","on":"socket","seq":3,"tid":12,"vt":1200345,"loc":"order.cpp:41","crc":"30e28ccb"})"},
+    {RecordType::Resumed, kId, R"("of":"timer#1","value":null)", 4, 12, "", 0, 3,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Resumed","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","of":"timer#1","value":null,"seq":4,"tid":12,"vt":1200345,"cause":3,"crc":"834db017"})"},
+    {RecordType::StepEnd, kId, R"("step":"charge#1","result":7)", 5, 12, "order.cpp", 31, 4,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"StepEnd","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","step":"charge#1","result":7,"seq":5,"tid":12,"vt":1200345,"loc":"order.cpp:31","cause":4,"crc":"6b73fad7"})"},
+    {RecordType::Approval, kId, R"("of":"approval#1","value":true)", 6, 0, "", 0, 2,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Approval","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","of":"approval#1","value":true,"seq":6,"tid":0,"vt":1200345,"cause":2,"crc":"74d6f9e3"})"},
+    {RecordType::Command, kId, R"("op":"timer","id":"timer#1","until":"2026-11-17T07:48:00.123456Z","hash":"86400000000000")", 7, 12, "order.cpp", 50, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Command","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","op":"timer","id":"timer#1","until":"2026-11-17T07:48:00.123456Z","hash":"86400000000000","seq":7,"tid":12,"vt":1200345,"loc":"order.cpp:50","crc":"ddc5f082"})"},
+    {RecordType::TaskExit, kId, R"("result":{"paid":true})", 8, 12, "", 0, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"TaskExit","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","result":{"paid":true},"seq":8,"tid":12,"vt":1200345,"crc":"6c1a82b8"})"},
+    {RecordType::TaskAbort, kId, R"("reason":"failed","error":"The card was refused.")", 8, 12, "", 0, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"TaskAbort","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","reason":"failed","error":"The card was refused.","seq":8,"tid":12,"vt":1200345,"crc":"ac88af85"})"},
+    {RecordType::Owner, kNil, R"("epoch":3,"pid":4711,"segment":5,"after":16776960)", 1, 0, "", 0, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Owner","task_id":"00000000-0000-0000-0000-000000000000","epoch":3,"pid":4711,"segment":5,"after":16776960,"seq":1,"tid":0,"vt":1200345,"crc":"be013733"})"},
+    {RecordType::Checkpoint, kId, R"("state":{"n":100},"mailbox":[])", 9, 12, "order.cpp", 60, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Checkpoint","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","state":{"n":100},"mailbox":[],"seq":9,"tid":12,"vt":1200345,"loc":"order.cpp:60","crc":"ec03ec8e"})"},
+};
+// clang-format on
+
+}  // namespace tiffany::wal::test

@@ -1,0 +1,124 @@
+// Two processes and one directory, on the disk of the machine.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "wal/story.hpp"
+
+namespace tiffany::wal::test {
+namespace {
+
+class WalProcessTest : public testing::TestWithParam<Layout> {
+ protected:
+  WalProcessTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "tiffany-wal-XXXXXX").string();
+    directory_ = mkdtemp(name.data());
+  }
+  ~WalProcessTest() override { std::filesystem::remove_all(directory_); }
+
+  LogOptions options() const {
+    LogOptions options(directory_ + "/a/log");
+    options.layout = GetParam();
+    options.segment_size = kSegment;
+    return options;
+  }
+
+  // On a virtual clock, where the disk is called directly: there are no threads that a fork would lose.
+  static void run(Task<void> (*program)(WalProcessTest*), WalProcessTest* test) {
+    Scheduler scheduler(Options().virtual_time());
+    auto handle = scheduler.spawn(program, test);
+    while (!handle.done()) scheduler.step();
+    const auto outcome = outcome_of(handle, false);
+    if (!outcome.ok()) std::rethrow_exception(outcome.error());
+  }
+
+  // The other process: writes a record, says so, and waits to be killed.
+  static Task<void> owns_the_log(WalProcessTest* test) {
+    LogIndex index;
+    const std::shared_ptr<Log> log = co_await Log::open(test->options(), index);
+    const std::string id = task_id(1).text();
+    log->append(index.at(task_id(1)), Entry{RecordType::Spawn, id, "\"name\":\"first\""});
+    co_await log->flush();
+    const char done = '!';
+    if (write(test->pipe_[1], &done, 1) != 1) _exit(1);
+    while (true) pause();
+  }
+
+  std::string refusal() const {
+    std::string text = "The log in ";
+    text += options().directory;
+    text += " is being written by process ";
+    text += std::to_string(child_);
+    text += ". Only one process can at a time; stop that one, or use another directory.";
+    return text;
+  }
+  static Task<void> is_refused(WalProcessTest* test) {
+    LogIndex index;
+    std::string sentence;
+    try {
+      co_await Log::open(test->options(), index);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Errc::log_busy);
+      sentence = e.what();
+    }
+    EXPECT_EQ(sentence, test->refusal());
+  }
+
+  static Task<void> takes_over(WalProcessTest* test) {
+    LogIndex index;
+    const std::shared_ptr<Log> log = co_await Log::open(test->options(), index);
+    EXPECT_EQ(index.epoch, test->lives_);
+    EXPECT_EQ(log->epoch(), test->lives_ + 1);
+    EXPECT_TRUE(index.damage.empty());
+    EXPECT_FALSE(index.shut_down);
+    const TaskLog* task = index.find(task_id(1));
+    EXPECT_TRUE(task != nullptr);
+    if (task != nullptr) {
+      EXPECT_EQ(task->last_seq, (test->lives_ + 1) / 2);
+    }
+    co_await log->close();
+  }
+
+  std::string directory_;
+  int pipe_[2] = {-1, -1};
+  pid_t child_ = -1;
+  std::uint64_t lives_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(, WalProcessTest, testing::Values(Layout::journal, Layout::files),
+                         [](const testing::TestParamInfo<Layout>& layout) {
+                           return layout.param == Layout::journal ? "journal" : "files";
+                         });
+
+TEST_P(WalProcessTest, D4_ASecondProcessIsRefusedAndTakesOverWhenTheFirstIsKilled) {
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(pipe(pipe_), 0);
+    child_ = fork();
+    ASSERT_GE(child_, 0);
+    if (child_ == 0) {
+      try {
+        run(owns_the_log, this);
+      } catch (...) {
+      }
+      _exit(1);
+    }
+    close(pipe_[1]);
+    char done = 0;
+    ASSERT_EQ(read(pipe_[0], &done, 1), 1);
+    close(pipe_[0]);
+    ++lives_;
+    run(is_refused, this);
+    ASSERT_EQ(kill(child_, SIGKILL), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child_, &status, 0), child_);
+    run(takes_over, this);
+    ++lives_;
+  }
+}
+
+}  // namespace
+}  // namespace tiffany::wal::test
