@@ -1,6 +1,7 @@
 #include "tiffany/wal/record.hpp"
 
 #include <array>
+#include <bit>
 #include <charconv>
 
 #include "tiffany/base/crc32c.hpp"
@@ -227,6 +228,35 @@ Checksums checksums_of(std::string_view line, std::uint32_t seed) {
   both.found = line.substr(line.size() - 10, 8);
   append_hex(both.expected, crc32c(line.substr(0, line.size() - kTail), seed));
   return both;
+}
+
+std::optional<std::string> mended(std::string_view line, std::uint32_t seed) {
+  RecordView view;
+  if (read_line(line, seed, view) != LineFault::checksum) return std::nullopt;
+  const Checksums both = checksums_of(line, seed);
+  std::uint32_t found = 0;
+  std::uint32_t expected = 0;
+  std::from_chars(both.found.data(), both.found.data() + 8, found, 16);
+  std::from_chars(both.expected.data(), both.expected.data() + 8, expected, 16);
+  std::string out(line);
+  // A wrong bit, so many bits before the end, changes the checksum by this much whatever the line is.
+  std::uint32_t change = 1;
+  for (std::size_t bit = 0; bit < (line.size() - kTail) * 8; ++bit) {
+    change = (change >> 1) ^ ((change & 1) != 0 ? 0x82F63B78u : 0u);
+    if (change != (found ^ expected)) continue;
+    char& wrong = out[line.size() - kTail - 1 - bit / 8];
+    wrong = static_cast<char>(wrong ^ (0x80 >> bit % 8));
+    return read_line(out, seed, view) == LineFault::none ? std::optional(out) : std::nullopt;
+  }
+  // Or it is a bit of the checksum.
+  std::size_t bits = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    bits += static_cast<std::size_t>(
+        std::popcount(static_cast<unsigned char>(both.found[i] ^ both.expected[i])));
+  }
+  out.replace(out.size() - 10, 8, both.expected);
+  return bits == 1 && read_line(out, seed, view) == LineFault::none ? std::optional(out)
+                                                                    : std::nullopt;
 }
 
 std::string reseeded(std::string_view line, std::uint32_t seed, bool first_of_batch) {

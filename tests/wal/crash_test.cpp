@@ -16,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(, WalCrashTest, testing::Values(Layout::journal, Layout
                            return layout.param == Layout::journal ? "journal" : "files";
                          });
 
-constexpr std::uint64_t kSeeds = 12;
+constexpr std::uint64_t kSeeds = 6;
 
 std::size_t operations_of(Layout layout) {
   const auto disk = std::make_shared<FaultDisk>();
@@ -38,12 +38,14 @@ std::string first_ones_only(const Found& found, Story& story) {
 }
 
 // What the next process finds; and the one after that, when the power goes while the next one is at it.
-std::string complaint_after(const FaultDisk& crashed, const Story& until_then, const Reboot& how) {
+std::string complaint_after(const FaultDisk& crashed, const Story& until_then, const Reboot& how,
+                            bool then_go_on = true) {
   Story story = until_then;
   const auto disk = crashed.reboot(how);
   const Found found(*disk, story);
   if (std::string wrong = found.after_crash(story); !wrong.empty()) return wrong;
   if (std::string wrong = first_ones_only(found, story); !wrong.empty()) return wrong;
+  if (!then_go_on) return {};
   // What it read it has acted upon: all of that must stay.
   std::deque<Told>& records = story.records();
   std::erase_if(records,
@@ -118,7 +120,8 @@ TEST_P(WalCrashTest, D2_AWriteThatIsTornAtAnyByteLosesNothingThatWasSafe) {
     if (!last.starts_with("write ") || last == "write wal/next") continue;
     const std::uint64_t bytes = disk->unsynced();
     for (std::uint64_t torn = 0; torn <= bytes; ++torn, ++tried) {
-      const std::string wrong = complaint_after(*disk, story, Reboot::torn_at(torn));
+      const std::string wrong =
+          complaint_after(*disk, story, Reboot::torn_at(torn), torn % 13 == 0);
       ASSERT_EQ(wrong, "") << "after " << last << " (" << k << "), torn at " << torn;
     }
   }
@@ -127,7 +130,7 @@ TEST_P(WalCrashTest, D2_AWriteThatIsTornAtAnyByteLosesNothingThatWasSafe) {
 
 // The same again and again on one disk: every process dies early, and the power goes now and then.
 TEST_P(WalCrashTest, D2_AHundredCrashesInARowLoseNothingThatWasSafe) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Random random(seed, "crashes");
     auto disk = std::make_shared<FaultDisk>();
     Story story(GetParam());

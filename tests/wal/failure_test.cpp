@@ -86,7 +86,6 @@ Task<void> fails_in_the_middle(Story* story, std::shared_ptr<FaultDisk> disk, st
   disk->fail(then);
   story->add(*log, task, RecordType::StepStart, Level::sync);
   story->add(*log, task, RecordType::StepEnd, Level::lazy);
-  co_await yield();
   story->add(*log, task, RecordType::StepStart, Level::sync);
   std::exception_ptr error;
   try {

@@ -94,6 +94,7 @@ class FaultDisk final : public Disk {
   }
   void put(const std::string& path, std::string bytes) {
     auto node = std::make_shared<Node>();
+    node->name = path;
     node->now = node->synced = std::move(bytes);
     names_[path] = synced_names_[path] = node;
   }
@@ -148,7 +149,7 @@ class FaultDisk final : public Disk {
     if (!names_.contains(path)) {
       change("open " + path, {parent(path), {}, path, std::make_shared<Node>()});
     }
-    return std::make_unique<Handle>(*this, path, names_.at(path));
+    return std::make_unique<Handle>(*this, names_.at(path));
   }
   std::unique_ptr<DiskContent> read(const std::string& path) override {
     if (!names_.contains(path)) throw IoError(ENOENT, "open", path);
@@ -193,6 +194,7 @@ class FaultDisk final : public Disk {
   };
 
   struct Node {
+    std::string name;  // the last that it had
     std::string synced;
     std::string now;
     std::vector<Write> cache;
@@ -253,26 +255,25 @@ class FaultDisk final : public Disk {
 
   class Handle final : public DiskFile {
    public:
-    Handle(FaultDisk& disk, std::string path, std::shared_ptr<Node> node)
-        : disk_(disk), path_(std::move(path)), node_(std::move(node)) {
+    Handle(FaultDisk& disk, std::shared_ptr<Node> node) : disk_(disk), node_(std::move(node)) {
       disk_.most_open = std::max(disk_.most_open, ++disk_.open_);
     }
     ~Handle() override { --disk_.open_; }
 
     Task<void> write(std::uint64_t at, std::string_view bytes) override {
       co_await yield();
-      if (disk_.begin("write " + path_)) {
+      if (disk_.begin("write " + node_->name)) {
         if (disk_.halfway_) put(at, bytes.substr(0, bytes.size() / 2));
-        throw IoError(ENOSPC, "write to", path_);
+        throw IoError(ENOSPC, "write to", node_->name);
       }
       put(at, bytes);
       disk_.end();
     }
     Task<void> sync() override {
       co_await yield();
-      if (disk_.begin("sync " + path_)) {
+      if (disk_.begin("sync " + node_->name)) {
         for (Write& write : node_->cache) write.doomed = true;
-        throw IoError(EIO, "sync", path_);
+        throw IoError(EIO, "sync", node_->name);
       }
       std::vector<Write> doomed;
       for (Write& write : node_->cache) {
@@ -287,7 +288,7 @@ class FaultDisk final : public Disk {
     }
     void note(std::uint64_t at, std::string_view bytes) noexcept override {
       try {
-        if (disk_.begin("note " + path_)) return;
+        if (disk_.begin("note " + node_->name)) return;
         put(at, bytes);
         disk_.end();
       } catch (const WorldEnded&) {
@@ -300,7 +301,6 @@ class FaultDisk final : public Disk {
       node_->cache.push_back({at, std::string(bytes)});
     }
     FaultDisk& disk_;
-    std::string path_;
     std::shared_ptr<Node> node_;
   };
 
@@ -342,6 +342,7 @@ class FaultDisk final : public Disk {
   void change(std::string what, Change change) {
     if (begin(std::move(what))) throw IoError(EIO, "change", change.to);
     change.apply(names_);
+    if (change.node != nullptr) change.node->name = change.to;
     cache_.push_back(std::move(change));
     end();
   }

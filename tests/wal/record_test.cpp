@@ -179,6 +179,28 @@ TEST(WalRecordTest, D2_EveryBitThatIsFlippedInALineIsFound) {
   }
 }
 
+TEST(WalRecordTest, D2_ALineWithOneWrongBitCanBeMended) {
+  for (const Golden& golden : kGolden) {
+    for (const std::uint32_t seed : {0u, 77u}) {
+      const std::string right = line_of(entry_of(golden), seed);
+      std::size_t times = 0;
+      for (std::size_t bit = 0; bit < right.size() * 8; ++bit) {
+        std::string line = right;
+        line[bit / 8] = static_cast<char>(line[bit / 8] ^ (1 << bit % 8));
+        const std::optional<std::string> again = mended(line, seed);
+        times += again ? 1 : 0;
+        EXPECT_EQ(again.value_or(right), right);
+        if (again) {
+          line[20] = '?';
+          EXPECT_EQ(mended(line, seed), std::nullopt) << line;
+        }
+      }
+      EXPECT_GT(times, (right.size() - 30) * 8);
+      EXPECT_EQ(mended(right, seed), std::nullopt);
+    }
+  }
+}
+
 TEST(WalRecordTest, D2_NoPartOfALineIsALine) {
   for (const Golden& golden : kGolden) {
     for (std::size_t size = 0; size < golden.line.size(); ++size) {

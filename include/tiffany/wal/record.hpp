@@ -109,6 +109,8 @@ struct Checksums {
   std::string expected;
 };
 Checksums checksums_of(std::string_view line, std::uint32_t seed);
+// The line as it was, when the checksum says that one bit of it is wrong, and which.
+std::optional<std::string> mended(std::string_view line, std::uint32_t seed);
 // The same record for another file, which has another seed.
 std::string reseeded(std::string_view line, std::uint32_t seed, bool first_of_batch = false);
 
