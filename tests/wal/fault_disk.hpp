@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,33 +29,9 @@
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/tiffany.hpp"
 #include "tiffany/wal/disk.hpp"
+#include "wal/reboot.hpp"
 
 namespace tiffany::wal::test {
-
-class WorldEnded final : public std::exception {
- public:
-  const char* what() const noexcept override { return "The world has ended."; }
-};
-
-// What a reboot does with what was not synced.
-class Reboot {
- public:
-  // Nothing of it is there: the power went.
-  static Reboot lost() { return Reboot(Kind::lost, 0); }
-  // All of it is there: the process was killed, and the system lives on.
-  static Reboot kept() { return Reboot(Kind::kept, 0); }
-  // All names; of the data the first so many bytes, in the order in which they were written.
-  static Reboot torn_at(std::uint64_t bytes) { return Reboot(Kind::torn, bytes); }
-  // By chance, for each name and each file.
-  static Reboot seeded(std::uint64_t seed) { return Reboot(Kind::seeded, seed); }
-
-  enum class Kind : std::uint8_t { lost, kept, torn, seeded };
-  Kind kind;
-  std::uint64_t number;
-
- private:
-  Reboot(Kind what, std::uint64_t of) : kind(what), number(of) {}
-};
 
 class FaultDisk final : public Disk {
  public:
@@ -110,6 +85,7 @@ class FaultDisk final : public Disk {
   }
 
   std::shared_ptr<FaultDisk> reboot(const Reboot& how) const {
+    if (how.kind == Reboot::Kind::kept) return next_process();
     Random random(how.number, "reboot");
     Names names = synced_names_;
     const std::uint64_t chance = random.below(4);  // of the names: none, the first, some, all
@@ -131,6 +107,21 @@ class FaultDisk final : public Disk {
     for (const auto& [path, node] : names) {
       disk->put(path, node->survives(how.kind, random, budget));
     }
+    return disk;
+  }
+
+  std::shared_ptr<FaultDisk> next_process() const {
+    auto disk = std::make_shared<FaultDisk>();
+    std::map<const Node*, std::shared_ptr<Node>> copies;
+    const auto copy = [&](const std::shared_ptr<Node>& node) {
+      std::shared_ptr<Node>& own = copies[node.get()];
+      if (own == nullptr && node != nullptr) own = std::make_shared<Node>(*node);
+      return own;
+    };
+    for (const auto& [path, node] : names_) disk->names_[path] = copy(node);
+    for (const auto& [path, node] : synced_names_) disk->synced_names_[path] = copy(node);
+    disk->cache_ = cache_;
+    for (Change& change : disk->cache_) change.node = copy(change.node);
     return disk;
   }
 
@@ -206,7 +197,6 @@ class FaultDisk final : public Disk {
 
     std::string survives(Reboot::Kind kind, Random& random, std::uint64_t& budget) const {
       if (kind == Reboot::Kind::lost) return synced;
-      if (kind == Reboot::Kind::kept) return now;
       std::string found = synced;
       const std::uint64_t manner = kind == Reboot::Kind::torn ? 3 : random.below(4);
       std::uint64_t left = budget;
