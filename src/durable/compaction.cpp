@@ -47,6 +47,8 @@ Task<void> HostCore::archive(Entry& entry) {
   std::string bytes;
   for (const std::string& line : lines(entry.log)) bytes += line;
   const std::string path = archive_path(entry.log.id);
+  // What a crash has left of it may be longer.
+  if (disk.exists(path + ".new")) co_await disk.remove(path + ".new");
   {
     const std::unique_ptr<wal::DiskFile> file = disk.open(path + ".new");
     co_await file->write(0, bytes);

@@ -86,7 +86,7 @@ class Files final : public Log {
     bool created = false;
     for (Batch& batch : writing_) {
       OfTask& own = of_task_[batch.task];
-      if (own.file == nullptr) {
+      if (own.file == nullptr || batch.offset == 0) {  // or the one that was there is gone
         created = created || !disk().exists(path(batch.task));
         own.file = disk().open(path(batch.task));
       }

@@ -78,6 +78,8 @@ class Journal final : public Log {
   // First it is said, then it is done: a crash in between leaves files that nobody reads.
   Task<void> forget_before(std::uint32_t segment) override {
     const std::string said = base_text(segment);
+    // What a crash has left of it may be longer.
+    if (disk().exists(path("base.new"))) co_await disk().remove(path("base.new"));
     {
       const std::unique_ptr<DiskFile> file = disk().open(path("base.new"));
       co_await file->write(0, said);

@@ -20,7 +20,7 @@ constexpr std::uint64_t kSeeds = 6;
 
 std::size_t operations_of(Layout layout) {
   const auto disk = std::make_shared<FaultDisk>();
-  Story story(layout);
+  Story story(layout, true);
   EXPECT_EQ(story.tell(disk), nullptr);
   return disk->operations();
 }
@@ -62,7 +62,7 @@ std::string complaint_after(const FaultDisk& crashed, const Story& until_then, c
 
 TEST_P(WalCrashTest, D2_WithoutACrashEverythingIsThere) {
   const auto disk = std::make_shared<FaultDisk>();
-  Story story(GetParam());
+  Story story(GetParam(), true);
   ASSERT_EQ(story.tell(disk), nullptr);
   for (const Reboot& how : {Reboot::lost(), Reboot::kept()}) {
     const auto after = disk->reboot(how);
@@ -75,7 +75,8 @@ TEST_P(WalCrashTest, D2_WithoutACrashEverythingIsThere) {
     EXPECT_EQ(found.index.epoch, 3u);
     EXPECT_EQ(found.index.cut, 0u);
     if (GetParam() == Layout::journal) {
-      EXPECT_GE(found.index.segments.size(), 5u);
+      EXPECT_GE(found.index.segments.size(), 3u);
+      EXPECT_GT(found.index.base, 5u);
     }
   }
 }
@@ -87,7 +88,7 @@ TEST_P(WalCrashTest, D2_ACrashBeforeOrAfterAnyOperationLosesNothingThatWasSafe) 
   for (std::size_t k = 0; k < 2 * operations; ++k) {
     const auto disk = std::make_shared<FaultDisk>();
     k % 2 == 0 ? disk->stop_before(k / 2) : disk->stop_after(k / 2);
-    Story story(GetParam());
+    Story story(GetParam(), true);
     story.tell(disk);
     ASSERT_TRUE(disk->ended());
     const auto check = [&](const Reboot& how, const char* what, std::uint64_t seed) {
@@ -113,13 +114,14 @@ TEST_P(WalCrashTest, D2_AWriteThatIsTornAtAnyByteLosesNothingThatWasSafe) {
   for (std::size_t k = 0; k < operations; ++k) {
     const auto disk = std::make_shared<FaultDisk>();
     disk->stop_after(k);
-    Story story(GetParam());
+    Story story(GetParam(), true);
     story.tell(disk);
     ASSERT_TRUE(disk->ended());
     const std::string& last = disk->did().back();
     if (!last.starts_with("write ") || last == "write wal/next") continue;
+    const bool beside = last.starts_with("write wal/values/");
     const std::uint64_t bytes = disk->unsynced();
-    for (std::uint64_t torn = 0; torn <= bytes; ++torn, ++tried) {
+    for (std::uint64_t torn = 0; torn <= bytes; torn += beside ? 1009 : 1, ++tried) {
       const std::string wrong =
           complaint_after(*disk, story, Reboot::torn_at(torn), torn % 13 == 0);
       ASSERT_EQ(wrong, "") << "after " << last << " (" << k << "), torn at " << torn;
@@ -133,7 +135,7 @@ TEST_P(WalCrashTest, D2_AHundredCrashesInARowLoseNothingThatWasSafe) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Random random(seed, "crashes");
     auto disk = std::make_shared<FaultDisk>();
-    Story story(GetParam());
+    Story story(GetParam(), true);
     for (int life = 0; life < 100; ++life) {
       disk->stop_after(random.below(life == 0 ? 60 : 12));
       (life == 0 ? story.tell_first_part(disk) : story.go_on(disk));

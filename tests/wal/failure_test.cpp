@@ -34,12 +34,12 @@ std::string sentence_of(const std::exception_ptr& error) {
 
 void every_failure(Layout layout, bool halfway) {
   const auto whole = std::make_shared<FaultDisk>();
-  Story undisturbed(layout);
+  Story undisturbed(layout, true);
   ASSERT_EQ(undisturbed.tell(whole), nullptr);
   for (std::size_t k = 0; k < whole->operations(); ++k) {
     const auto disk = std::make_shared<FaultDisk>();
     disk->fail(k, halfway);
-    Story story(layout);
+    Story story(layout, true);
     const std::exception_ptr error = story.tell(disk);
     const std::string what = disk->did().at(k) + " (" + std::to_string(k) + ")";
     if (what.starts_with("note ")) {  // a hint: nothing depends on it

@@ -140,6 +140,37 @@ TEST_P(WalLogTest, D1_ThousandsOfTasksDoNotOpenThousandsOfFilesAtATime) {
   EXPECT_TRUE(scan(*disk, kDirectory, GetParam()).damage.empty());
 }
 
+TEST(WalCompactionTest, D2_WhatACrashLeftOfAnEarlierCompactionIsNotMixedIntoTheNext) {
+  const auto disk = std::make_shared<FaultDisk>();
+  disk->put("wal/base.new", "99999998 4294967295\nand more");
+  Story story(Layout::journal);
+  EXPECT_EQ(story.tell(disk), nullptr);
+  const Found found(*disk, story);
+  EXPECT_EQ(found.after_crash(story), "");
+  EXPECT_GT(found.index.base, 1u);
+}
+
+TEST(WalFilesTest, D1_ATaskWhoseFileWasTakenAwayBeginsAnother) {
+  const auto disk = std::make_shared<FaultDisk>();
+  Story story(Layout::files);
+  const std::exception_ptr error = Story::run(*disk, [&]() -> Task<void> {
+    LogIndex index;
+    const std::shared_ptr<Log> log = co_await Log::open(story.options(disk), index);
+    TaskLog once;
+    once.id = task_id(1);
+    story.add(*log, once, RecordType::Spawn, Level::sync);
+    co_await log->flush();
+    co_await disk->remove("wal/" + task_id(1).text() + ".wal");
+    story.records().clear();
+    TaskLog again;
+    again.id = task_id(1);
+    story.add(*log, again, RecordType::Spawn, Level::sync);
+    co_await log->flush();
+  });
+  ASSERT_EQ(error, nullptr);
+  EXPECT_EQ(Found(*disk->reboot(Reboot::lost()), story).found[task_id(1)], 1u);
+}
+
 // ---- Records that this program does not know ----
 
 std::string path_of_last(const FaultDisk& disk, Layout layout) {

@@ -1,7 +1,8 @@
 // What the tests of the log write, and what must be found of it afterwards.
 //
 // The story is that of three tasks. One ends; two are still at it when the story ends. It fills several small
-// segments, appends while a batch is being synced, closes the log, opens it again and goes on.
+// segments, appends while a batch is being synced, closes the log, opens it again and goes on. In a third life everything
+// is copied forward, and the segments before that are given free.
 #pragma once
 
 #include <chrono>
@@ -15,6 +16,7 @@
 
 #include "tiffany/tiffany.hpp"
 #include "tiffany/wal/log.hpp"
+#include "tiffany/wal/values.hpp"
 #include "wal/fault_disk.hpp"
 
 namespace tiffany::wal::test {
@@ -46,7 +48,9 @@ class Told final : public Ticket {
 
 class Story {
  public:
-  explicit Story(Layout layout) : layout_(layout) {}
+  // With a value that lies beside the log, or without.
+  explicit Story(Layout layout, bool with_value = false)
+      : layout_(layout), with_value_(with_value) {}
 
   LogOptions options(std::shared_ptr<FaultDisk> disk) const {
     LogOptions options(kDirectory);
@@ -96,6 +100,16 @@ class Story {
     log.append(task, Entry{type, id, record.payload}, level, ticket);
   }
 
+  void add_value(Log& log, TaskLog& task) {
+    Told& record = records_.emplace_back();
+    record.task = task.id;
+    record.type = RecordType::StepEnd;
+    record.payload = "\"result\":" + log.keep_aside("\"" + std::string(70'000, 'v') + "\"");
+    record.seq = task.last_seq + 1;
+    const std::string id = task.id.text();
+    log.append(task, Entry{record.type, id, record.payload}, Level::sync, &record);
+  }
+
   std::deque<Told>& records() noexcept { return records_; }
   Layout layout() const noexcept { return layout_; }
   std::size_t opened() const noexcept { return opened_; }
@@ -127,7 +141,7 @@ class Story {
   Task<void> both_parts(std::shared_ptr<FaultDisk> disk) {
     co_await first_part(disk, true);
     co_await one_more_each(disk);
-    co_await one_more_each(disk);
+    co_await one_more_each(disk, true);
   }
 
   Task<void> first_part(std::shared_ptr<FaultDisk> disk, bool close) {
@@ -149,6 +163,7 @@ class Story {
         add(*log, *tasks[0], RecordType::TaskExit, Level::sync);
         tasks[0]->ended = true;
       }
+      if (round == 2 && with_value_) add_value(*log, *tasks[2]);
       if (round % 3 == 1) co_await log->flush();
     }
     co_await log->flush();
@@ -162,7 +177,7 @@ class Story {
     }
   }
 
-  Task<void> one_more_each(std::shared_ptr<FaultDisk> disk) {
+  Task<void> one_more_each(std::shared_ptr<FaultDisk> disk, bool compact = false) {
     LogIndex index;
     const std::shared_ptr<Log> log = co_await Log::open(options(disk), index);
     ++opened_;
@@ -171,10 +186,29 @@ class Story {
       if (!task->id.nil() && !task->ended && task->quarantine.empty()) alive.push_back(task.get());
     }
     for (TaskLog* task : alive) add(*log, *task, RecordType::Resumed, Level::sync, 50);
+    if (compact && layout_ == Layout::journal) {
+      co_await log->flush();
+      co_await copy_forward(*log, *disk, index);
+    }
     co_await log->close();
   }
 
+  static Task<void> copy_forward(Log& log, FaultDisk& disk, LogIndex& index) {
+    const LogIndex now = scan(disk, kDirectory, Layout::journal);  // with the newest segment
+    const std::uint32_t first = log.begin_segment();
+    for (const auto& task : index.tasks) {
+      if (task->id.nil()) continue;
+      const std::vector<std::string> lines = lines_of(disk, kDirectory, now, *now.find(task->id));
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        task->records[i] = log.append_again(lines[i]);
+      }
+    }
+    co_await log.flush();
+    co_await log.forget_before(first);
+  }
+
   Layout layout_;
+  bool with_value_;
   std::deque<Told> records_;
   std::size_t opened_ = 0;
 };
@@ -192,6 +226,7 @@ class Found {
       std::uint64_t last = 0;
       for (const std::string& line : lines_of(disk, kDirectory, index, *task)) {
         last = compare(line, written, last, task->id);
+        find_value(disk, line);
       }
       found[task->id] = last;
       if (!contiguous.contains(task->id)) contiguous[task->id] = true;
@@ -257,6 +292,17 @@ class Found {
     const auto have = found.find(id);
     return id.text() + " has " + std::to_string(have == found.end() ? 0 : have->second) + " of " +
            std::to_string(story.safe(id));
+  }
+
+  // A record that names a value is there only when the value is.
+  void find_value(FaultDisk& disk, std::string_view line) {
+    const std::size_t at = line.find("{\"$value\"");
+    if (at == std::string_view::npos) return;
+    try {
+      value_of(disk, kDirectory, line.substr(at, line.find('}', at) + 1 - at));
+    } catch (const Error& e) {
+      invented = e.what();
+    }
   }
 
   std::uint64_t compare(const std::string& line, const std::vector<const Told*>& written,
