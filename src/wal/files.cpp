@@ -118,13 +118,13 @@ class Files final : public Log {
     });
   }
 
-  Ticket* take_tickets() noexcept override {
-    Batch all;
-    for (Batch& batch : writing_) join(all, batch);
-    for (Batch& batch : batches_) join(all, batch);
+  TicketList take_tickets() noexcept override {
+    TicketList all;
+    for (Batch& batch : writing_) all.take(batch.tickets);
+    for (Batch& batch : batches_) all.take(batch.tickets);
     writing_.clear();
     batches_.clear();
-    return all.first;
+    return all;
   }
 
   std::string path(const Uuid& task) const {

@@ -112,12 +112,12 @@ class Journal final : public Log {
     if (tail() > options_.segment_size / 2 && prepared_ == nullptr) co_await prepare();
   }
 
-  Ticket* take_tickets() noexcept override {
-    Batch all;
-    for (Batch& batch : batches_) join(all, batch);
+  TicketList take_tickets() noexcept override {
+    TicketList all;
+    for (Batch& batch : batches_) all.take(batch.tickets);
     batches_.clear();
     closed_ = true;
-    return all.first;
+    return all;
   }
 
   Task<void> open(std::uint32_t number) {

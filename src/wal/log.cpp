@@ -34,6 +34,32 @@ std::exception_ptr sealed_error(const std::string& directory, const std::excepti
 
 }  // namespace
 
+// ---- Those who wait ----
+
+void TicketList::insert(detail::TicketLink& first, detail::TicketLink& last) noexcept {
+  first.before = ends_.before;
+  last.after = &ends_;
+  first.before->after = &first;
+  ends_.before = &last;
+}
+
+void TicketList::take(TicketList& others) noexcept {
+  if (others.ends_.after == &others.ends_) return;
+  detail::TicketLink& first = *others.ends_.after;
+  detail::TicketLink& last = *others.ends_.before;
+  others.ends_.leave();
+  insert(first, last);
+}
+
+Ticket* TicketList::pop() noexcept {
+  if (ends_.after == &ends_) return nullptr;
+  Ticket* const first = static_cast<Ticket*>(ends_.after);
+  first->leave();
+  return first;
+}
+
+// ---- The log ----
+
 Log::Log(Scheduler& scheduler, LogOptions options)
     : scheduler_(scheduler), options_(std::move(options)) {}
 
@@ -143,11 +169,7 @@ std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticke
   counters_.bytes += line;
   queued_ += line;
   if (!has_room()) room_.reset();
-  if (ticket != nullptr) {
-    ticket->next_ = nullptr;
-    (batch.last != nullptr ? batch.last->next_ : batch.first) = ticket;
-    batch.last = ticket;
-  }
+  if (ticket != nullptr) batch.tickets.push(*ticket);
   if (level == Level::sync || !has_room()) start_writing();
   return entry.seq;
 }
@@ -173,7 +195,7 @@ void Log::start_writing() {
 }
 
 Task<void> Log::write_all() {
-  while (anything_queued()) {
+  while (anything_queued() && sealed_ == nullptr) {
     co_await write_values();
     co_await write_some();
   }
@@ -186,7 +208,8 @@ Task<void> Log::write_loop() {
   } catch (const std::exception&) {
     failed = std::current_exception();
   }
-  if (failed != nullptr) seal(failed);
+  if (failed != nullptr && sealed_ == nullptr) sealed_ = sealed_error(options_.directory, failed);
+  if (sealed_ != nullptr) fail_tickets();
   rest_.set();
   if (anything_queued()) start_writing();  // since it was looked for last
 }
@@ -218,18 +241,7 @@ Task<void> Log::write_values() {
 }
 
 void Log::tell(Batch& batch) noexcept {
-  batch.last = nullptr;
-  while (Ticket* const ticket = batch.first) {
-    batch.first = ticket->next_;
-    ticket->synced(nullptr);
-  }
-}
-
-void Log::join(Batch& first, Batch& second) noexcept {
-  if (second.first == nullptr) return;
-  (first.last != nullptr ? first.last->next_ : first.first) = second.first;
-  first.last = second.last;
-  second.first = second.last = nullptr;
+  while (Ticket* const ticket = batch.tickets.pop()) ticket->synced(nullptr);
 }
 
 void Log::written(std::size_t bytes) noexcept {
@@ -238,14 +250,15 @@ void Log::written(std::size_t bytes) noexcept {
   if (has_room()) room_.set();
 }
 
-void Log::seal(std::exception_ptr error) noexcept {
-  sealed_ = sealed_error(options_.directory, error);
-  Ticket* ticket = take_tickets();
-  while (ticket != nullptr) {
-    Ticket* const next = ticket->next_;
-    ticket->synced(sealed_);
-    ticket = next;
-  }
+void Log::abandon() noexcept {
+  if (sealed_ != nullptr) return;
+  sealed_ = std::make_exception_ptr(
+      Error(Errc::log_sealed, "The log in " + options_.directory + " was left by its owner."));
+}
+
+void Log::fail_tickets() noexcept {
+  TicketList tickets = take_tickets();
+  while (Ticket* const ticket = tickets.pop()) ticket->synced(sealed_);
   queued_ = 0;
   room_.set();
 }

@@ -50,8 +50,25 @@ class LogOptions {
   std::int64_t epoch_time = -1;
 };
 
-// Whoever waits for a record to be on the disk. Must live until it is told.
-class Ticket {
+namespace detail {
+// A place in a ring of those who wait.
+struct TicketLink {
+  TicketLink() noexcept = default;
+  ~TicketLink() { leave(); }
+  TicketLink(const TicketLink&) = delete;
+  TicketLink& operator=(const TicketLink&) = delete;
+  void leave() noexcept {
+    before->after = after;
+    after->before = before;
+    before = after = this;
+  }
+  TicketLink* before = this;
+  TicketLink* after = this;
+};
+}  // namespace detail
+
+// Whoever waits for a record to be on the disk. One that goes before is not told.
+class Ticket : private detail::TicketLink {
  public:
   // An error: it is not, and never will be.
   virtual void synced(std::exception_ptr error) noexcept = 0;
@@ -61,8 +78,28 @@ class Ticket {
   ~Ticket() = default;
 
  private:
-  friend class Log;
-  Ticket* next_ = nullptr;
+  friend class TicketList;
+};
+
+// In the order in which they came.
+class TicketList {
+ public:
+  TicketList() noexcept = default;
+  TicketList(TicketList&& other) noexcept { take(other); }
+  TicketList& operator=(TicketList&&) = delete;
+  ~TicketList() {
+    while (pop() != nullptr) {
+    }
+  }
+  void push(Ticket& ticket) noexcept { insert(ticket, ticket); }
+  // All of the others, behind those that are here.
+  void take(TicketList& others) noexcept;
+  // Null when there is none.
+  Ticket* pop() noexcept;
+
+ private:
+  void insert(detail::TicketLink& first, detail::TicketLink& last) noexcept;
+  detail::TicketLink ends_;
 };
 
 struct LogCounters {
@@ -101,11 +138,15 @@ class Log : public std::enable_shared_from_this<Log> {
   Task<void> flush();
   // Writes the marker, syncs, and gives the directory free. Nothing can be appended any more.
   Task<void> close();
+  // As in a crash: what is not on its way to the disk by now will not be written.
+  void abandon() noexcept;
 
   bool has_room() const noexcept { return queued_ < options_.most_queued; }
   // Set while there is room.
   Event& room() noexcept { return room_; }
   bool sealed() const noexcept { return sealed_ != nullptr; }
+  // Null when it is not.
+  const std::exception_ptr& why_sealed() const noexcept { return sealed_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
   const LogCounters& counters() const noexcept { return counters_; }
   const LogOptions& options() const noexcept { return options_; }
@@ -123,9 +164,8 @@ class Log : public std::enable_shared_from_this<Log> {
     std::uint32_t file = 0;
     std::uint64_t offset = 0;
     std::string bytes;
-    Uuid task;                // in the layout with a file for each
-    Ticket* first = nullptr;  // told in this order
-    Ticket* last = nullptr;
+    Uuid task;  // in the layout with a file for each
+    TicketList tickets;
   };
 
   // The batch that a line of at most this size goes into; `task` is whose.
@@ -135,13 +175,11 @@ class Log : public std::enable_shared_from_this<Log> {
   virtual Task<void> write_some() = 0;
   virtual bool anything_queued() const noexcept = 0;
   // Takes everything that is queued and has a ticket, to fail it.
-  virtual Ticket* take_tickets() noexcept = 0;
+  virtual TicketList take_tickets() noexcept = 0;
   virtual Task<void> begin(const LogIndex& index) = 0;
   // A new segment: its first line.
   std::string owner_payload(std::uint32_t segment, std::uint64_t after) const;
   void tell(Batch& batch) noexcept;
-  // Those who wait for the second wait with those of the first.
-  static void join(Batch& first, Batch& second) noexcept;
   void written(std::size_t bytes) noexcept;
 
   Scheduler& scheduler_;
@@ -155,7 +193,7 @@ class Log : public std::enable_shared_from_this<Log> {
   void start_writing();
   Task<void> write_loop();
   Task<void> write_all();
-  void seal(std::exception_ptr error) noexcept;
+  void fail_tickets() noexcept;
   std::string_view stamp();
 
   std::unique_ptr<DiskLock> lock_;
