@@ -246,6 +246,7 @@ int show(const std::string& directory, const Uuid& id) {
 Task<int> change(const Registry* types, std::string verb, std::string directory, Words words) {
   HostOptions options;
   options.start_paused = true;
+  options.records_only = true;
   Host host(*types, log_at(directory), options);
   const Uuid id = words.take_id(verb == "complete" ? "promise" : "task");
   std::vector<std::string> rest;

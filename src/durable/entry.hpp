@@ -25,7 +25,26 @@ struct HostCore::Entry {
   Handle<void> task;
   Event done;
   std::exception_ptr broken;
-  std::string trace;  // as recorded at its end
+  std::string trace;      // as recorded at its end
+  bool changing = false;  // it is being started, paused, resumed, retried or killed
+};
+
+// Marks a task that somebody changes, so that others wait with what they want from it.
+class HostCore::Changing {
+ public:
+  Changing(Entry& entry, Event& changed) noexcept : entry_(entry), changed_(changed) {
+    entry_.changing = true;
+  }
+  ~Changing() {
+    entry_.changing = false;
+    changed_.set();
+  }
+  Changing(const Changing&) = delete;
+  Changing& operator=(const Changing&) = delete;
+
+ private:
+  Entry& entry_;
+  Event& changed_;
 };
 
 namespace detail {

@@ -32,6 +32,10 @@ SlotRef::~SlotRef() {
 bool SlotRef::arrived() const noexcept { return slot_arrived(slot_); }
 const std::string& SlotRef::value() const { return slot_value(*flow_, slot_); }
 
+FlowState& flow_of(const SlotRef& slot) {
+  if (slot.flow() != nullptr) return *slot.flow();
+  throw Error(Errc::durable_misuse, "An empty durable handle was awaited.");
+}
 bool slot_arrived(const Slot* slot) noexcept { return slot != nullptr && slot->arrived; }
 void drop_slot(FlowState& flow, Slot* slot) noexcept { flow.drop(slot); }
 Uuid id_of(const Slot* slot) noexcept { return slot->uuid; }
@@ -70,12 +74,15 @@ Slot* issue_child(FlowState& flow, const std::string& type, const std::string& a
 Task<void> nothing() { co_return; }
 
 void SleepCall::issue() { slot_ = flow().issue_timer(delay_, site()); }
-void SleepCall::finish() {
-  slot_value(flow(), slot_);
-  flow().drop(std::exchange(slot_, nullptr));
+void SleepCall::finish() { slot_value(flow(), slot_); }
+SleepCall::~SleepCall() {
+  if (slot_ != nullptr) flow().drop(slot_);
 }
 
 void SeveralCall::issue() {
+  if (slots_.empty() && needs_one()) {
+    throw Error(Errc::durable_misuse, "A race needs something to wait for.");
+  }
   for (const Slot* slot : slots_) {
     if (slot == nullptr) {
       throw Error(Errc::durable_misuse, "An empty durable handle was given to gather or race.");
@@ -93,7 +100,12 @@ std::size_t RaceCall::finish() const {
 bool all_or_one_failed(const std::vector<Slot*>& slots) noexcept {
   return std::all_of(slots.begin(), slots.end(), slot_arrived) ||
          std::any_of(slots.begin(), slots.end(),
-                     [](const Slot* slot) { return slot->arrived && slot->failed; });
+                     [](const Slot* slot) { return slot_arrived(slot) && slot->failed; });
+}
+void throw_first_failure(FlowState& flow, const std::vector<Slot*>& slots) {
+  for (const Slot* slot : slots) {
+    if (slot_arrived(slot) && slot->failed) slot_value(flow, slot);
+  }
 }
 
 bool SignalWait::ready() const { return flow().has_signal(name_); }
@@ -103,11 +115,14 @@ void CheckpointWait::issue() { slot_ = flow().issue_checkpoint(state_, site()); 
 void CheckpointWait::finish() {
   slot_value(flow(), slot_);
   flow().trace = 0;
-  flow().drop(std::exchange(slot_, nullptr));
+}
+CheckpointWait::~CheckpointWait() {
+  if (slot_ != nullptr) flow().drop(slot_);
 }
 
 int agreed_version(FlowState& flow, std::string_view change, int oldest, int newest,
                    const std::source_location& site) {
+  flow.require_own_code();
   return flow.version(change, oldest, newest, site);
 }
 
@@ -127,8 +142,11 @@ void Flow::on_query(std::string name, std::function<std::string()> answer) {
   state_->queries.insert_or_assign(std::move(name), std::move(answer));
 }
 std::int64_t Flow::now() const noexcept { return state_->now; }
-Random& Flow::random() noexcept { return state_->random; }
-Uuid Flow::uuid() noexcept { return Uuid::random(state_->random); }
+Random& Flow::random() {
+  state_->require_own_code();
+  return state_->random;
+}
+Uuid Flow::uuid() { return Uuid::random(random()); }
 const Uuid& Flow::id() const noexcept { return state_->id(); }
 bool Flow::replaying() const noexcept { return state_->replaying(); }
 

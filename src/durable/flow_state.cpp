@@ -38,7 +38,7 @@ void timer_fired(Scheduler&, Timer& timer) noexcept {
   Slot& slot = static_cast<Slot&>(timer);
   try {
     slot.flow.settle(slot, RecordType::Resumed, "null", false);
-  } catch (const std::exception&) {
+  } catch (...) {
     slot.flow.broken(std::current_exception());
   }
 }
@@ -51,7 +51,13 @@ Slot::Slot(FlowState& of, SlotKind what, std::string name)
     : Timer(&timer_fired), flow(of), kind(what), id(std::move(name)) {}
 
 void Slot::synced(std::exception_ptr error) noexcept {
-  error != nullptr ? flow.broken(error) : flow.slot_arrived(*this);
+  error != nullptr ? flow.broken(error) : flow.told();
+}
+
+void Mail::synced(std::exception_ptr failed) noexcept {
+  error = std::move(failed);
+  event.set();
+  if (flow != nullptr) error != nullptr ? flow->broken(error) : flow->told();
 }
 
 }  // namespace detail
@@ -67,6 +73,10 @@ FlowState::~FlowState() {
   for (const auto& [id, slot] : slots_) {
     if (slot->armed()) host_.scheduler_->disarm(*slot);
     if (!slot->uuid.nil()) host_.promises_.erase(slot->uuid);
+  }
+  for (const Uuid& promise : kept_) host_.promises_.erase(promise);
+  for (const Notice& notice : notices_) {
+    if (notice.mail != nullptr) notice.mail->flow = nullptr;
   }
 }
 
@@ -108,12 +118,11 @@ Recorded* FlowState::match(std::string_view kind, const std::string& id, const s
   if (next_command_ == commands_.size()) return nullptr;
   Recorded* recorded = &commands_[next_command_];
   const bool same = recorded->kind == kind && recorded->id == id;
-  if (!same && log_version_ != type_.version) {
-    // The code is newer than the log, and says that it can go on with it: it may ask for more than was
-    // asked for then.
+  if (!same && lenient()) {
     recorded = nullptr;
     for (std::size_t i = next_command_; i < commands_.size() && recorded == nullptr; ++i) {
-      if (commands_[i].id == id && commands_[i].kind == kind) recorded = &commands_[i];
+      const bool this_one = commands_[i].id == id && commands_[i].kind == kind;
+      if (this_one && !commands_[i].used) recorded = &commands_[i];
     }
     if (recorded == nullptr) return nullptr;
   } else if (!same && kind == "version") {
@@ -147,31 +156,58 @@ void FlowState::diverge(std::string text) {
   host_.note_divergence(*this, divergence);
 }
 
-FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id) {
+FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id, const Recorded* recorded,
+                                      const std::source_location& site) {
   auto slot = std::make_unique<Slot>(*this, kind, id);
   Slot* const made = slot.get();
+  made->site = site;
+  if (recorded != nullptr) {
+    made->command = recorded->seq;
+    const auto early = early_.find(id);
+    if (early != early_.end()) {
+      arrive(*made, early->second);
+      early_.erase(early);
+    }
+  }
   slots_.insert_or_assign(std::move(id), std::move(slot));
   return made;
 }
 
+// Nobody will ask for it any more. What is in the log will be delivered all the same, so that it is the same when
+// the log is read; a child has to be ended with its parent.
 void FlowState::drop(Slot* slot) noexcept {
   slot->wanted = false;
-  const bool over =
-      slot->arrived || (!slot->recorded && !slot->running && !slot->armed() && slot->uuid.nil());
-  if (over) slots_.erase(slot->id);
+  const bool kept = slot->recorded || slot->running || slot->kind == SlotKind::child;
+  if (kept && !slot->arrived) return;
+  if (slot->armed()) host_.scheduler_->disarm(*slot);
+  if (slot->kind == SlotKind::promise && !slot->arrived) host_.promises_.erase(slot->uuid);
+  erase(slot);
+}
+
+void FlowState::erase(Slot* slot) noexcept {
+  const auto found = slots_.find(slot->id);
+  if (found != slots_.end() && found->second.get() == slot) {
+    slots_.erase(found);
+  } else {
+    std::erase_if(retired_, [slot](const auto& each) { return each.get() == slot; });
+  }
+}
+
+void FlowState::require_own_code() const {
+  if (host_.scheduler_->running() == task && !inline_) return;
+  throw Error(Errc::durable_misuse,
+              "A Flow was used outside of the code of its task, in a step perhaps. Use it in "
+              "Durable coroutines only.");
 }
 
 // ---- Waiting ----
 
 bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
-  if (task != &running) {
-    throw Error(Errc::durable_misuse,
-                "A Flow was used outside of the code of its task, in a step perhaps. Use it in "
-                "Durable coroutines only.");
-  }
+  if (task != &running) require_own_code();
   waiting_ = &call;
   try {
-    if (!cancel_is_due()) call.issue();
+    held_ = cancel_comes_first();
+    if (!cancel_is_due() && !held_) call.issue();
     if (divergence.empty() && advance()) {
       waiting_ = nullptr;
       return true;
@@ -179,8 +215,23 @@ bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
     // It may wait for long, and what it has asked for (until when, for instance) must not be forgotten.
     if (divergence.empty()) host_.log_->hurry();
   } catch (...) {
+    if (host_.log_->sealed()) {
+      broken(std::current_exception());
+      return false;
+    }
     waiting_ = nullptr;
     throw;
+  }
+  return false;
+}
+
+// A cancel that is in the log comes before everything that was, or will be, asked for after it.
+bool FlowState::cancel_comes_first() noexcept {
+  if (cancels_ == 0 || cancelled_ || shields > 0) return false;
+  while (next_command_ < commands_.size() && commands_[next_command_].used) ++next_command_;
+  if (next_command_ == commands_.size()) return true;
+  for (const Notice& notice : notices_) {
+    if (notice.kind == Notice::Kind::cancel) return notice.seq < commands_[next_command_].seq;
   }
   return false;
 }
@@ -190,18 +241,17 @@ bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
 bool FlowState::advance() {
   for (;;) {
     if (unwinding_) return false;
-    if (waiting_->ready()) return true;
-    if (cancel_is_due()) {
-      if (busy_ == nullptr) return true;
-      busy_->runner.cancel("its task was cancelled");
-      return false;
+    if (!held_ && waiting_->ready()) return true;
+    if (cancel_is_due() && waiting_->cancellable()) {
+      return stop_step("its task was cancelled");
     }
-    if (notices_.empty()) {
-      if (!live_) caught_up();
+    if (told_ == 0) {
+      if (notices_.empty() && (!live_ || !commands_.empty())) caught_up();
       return false;
     }
     Notice next = std::move(notices_.front());
     notices_.pop_front();
+    --told_;
     deliver(next);
     if (!divergence.empty()) return false;
   }
@@ -223,6 +273,8 @@ void FlowState::deliver(Notice& notice) {
       return;
     case Notice::Kind::cancel:
       if (!cancelled_) cancelled_ = std::move(notice.id);
+      --cancels_;
+      held_ = false;
       return;
     case Notice::Kind::slot:
       break;
@@ -230,23 +282,39 @@ void FlowState::deliver(Notice& notice) {
   Slot* slot = notice.slot;
   if (slot == nullptr) {
     const auto found = slots_.find(notice.id);
-    if (found == slots_.end()) return;  // nobody waits for it any more
+    if (found == slots_.end()) {
+      // Nobody waits for it any more, or newer code has not come to it yet.
+      if (lenient()) early_.insert_or_assign(notice.id, std::move(notice));
+      return;
+    }
     slot = found->second.get();
-    slot->value = std::move(notice.value);
-    slot->failed = notice.failed;
-    slot->unknown = notice.unknown;
-    slot->recorded = true;
   }
-  slot->arrived = true;
-  if (!slot->uuid.nil()) host_.promises_.erase(slot->uuid);
-  if (!slot->wanted) slots_.erase(slot->id);
+  arrive(*slot, notice);
+  if (!slot->wanted) erase(slot);
+}
+
+void FlowState::arrive(Slot& slot, Notice& notice) {
+  if (notice.slot == nullptr) {  // from the log
+    slot.value = std::move(notice.value);
+    slot.failed = notice.failed;
+    slot.unknown = notice.unknown;
+    slot.recorded = true;
+  }
+  slot.arrived = true;
+  if (slot.uuid.nil()) return;
+  if (slot.kind == SlotKind::promise) {
+    host_.promises_[slot.uuid] = nullptr;  // who keeps it once more is told that it was
+    kept_.push_back(slot.uuid);
+  } else {
+    host_.promises_.erase(slot.uuid);
+  }
 }
 
 void FlowState::go_on() noexcept {
   if (waiting_ == nullptr) return;
   try {
     if (!advance()) return;
-  } catch (const std::exception&) {
+  } catch (...) {
     broken(std::current_exception());
     return;
   }
@@ -254,17 +322,29 @@ void FlowState::go_on() noexcept {
   host_.scheduler_->wake(*task);
 }
 
-void FlowState::slot_arrived(Slot& slot) noexcept {
-  Notice notice;
-  notice.slot = &slot;
-  notice.time = slot.time;
-  notices_.push_back(std::move(notice));
+// Records of one task are synced in their order.
+void FlowState::told() noexcept {
+  ++told_;
   go_on();
 }
 
-void FlowState::notice(Notice notice) {
+std::shared_ptr<detail::Mail> FlowState::send(Notice::Kind kind, std::string name,
+                                              std::string value) {
+  auto mail = std::make_shared<detail::Mail>();
+  payload_ = kind == Notice::Kind::signal ? "\"signal\":" : "\"cancel\":";
+  JsonWriter(payload_).value(name);
+  if (kind == Notice::Kind::signal) payload_ += ",\"value\":" + host_.log_->keep_aside(value);
+  Notice notice;
+  notice.kind = kind;
+  notice.id = std::move(name);
+  notice.value = std::move(value);
+  notice.time = host_.log_->wall_time();
+  notice.seq = append(RecordType::Resumed, payload_, nullptr, 0, Level::sync, mail.get());
+  mail->flow = this;
+  notice.mail = mail;
   notices_.push_back(std::move(notice));
-  go_on();
+  if (kind == Notice::Kind::cancel) ++cancels_;
+  return mail;
 }
 
 void FlowState::broken(const std::exception_ptr& error) noexcept {
@@ -273,9 +353,17 @@ void FlowState::broken(const std::exception_ptr& error) noexcept {
 
 bool FlowState::unwind() noexcept {
   unwinding_ = true;
+  return stop_step("its task is being stopped");
+}
+
+// Cancels the step that is under way. True: there is none, or not any more.
+bool FlowState::stop_step(std::string_view why) noexcept {
   if (busy_ == nullptr) return true;
-  busy_->runner.cancel("its task is being stopped");
-  return false;
+  busy_->runner.cancel(why);
+  if (busy_->entered) return false;  // it will say when it has ended
+  busy_->running = false;
+  busy_ = nullptr;
+  return true;
 }
 
 void FlowState::step_ended() noexcept {
@@ -290,7 +378,12 @@ void FlowState::step_ended() noexcept {
 
 // The code waits, and the log has no more to tell it: from here on it is no repetition.
 void FlowState::caught_up() {
-  if (!finish()) return;
+  if (!lenient()) {
+    if (!finish()) return;
+  } else if (!live_) {
+    live_ = true;
+    host_.replayed(*this);
+  }
   std::vector<Slot*> pending;
   for (const auto& [id, slot] : slots_) {
     if (!slot->recorded && !slot->live) pending.push_back(slot.get());
@@ -301,7 +394,10 @@ void FlowState::caught_up() {
 }
 
 bool FlowState::finish() {
-  while (next_command_ < commands_.size() && commands_[next_command_].used) ++next_command_;
+  const auto done = [this](const Recorded& each) {
+    return each.used || (lenient() && each.kind == "version");
+  };
+  while (next_command_ < commands_.size() && done(commands_[next_command_])) ++next_command_;
   if (next_command_ < commands_.size()) {
     const Recorded& recorded = commands_[next_command_];
     diverge("The log says " + recorded.kind + " \"" + recorded.id + "\" (record " +
@@ -310,10 +406,10 @@ bool FlowState::finish() {
             (waiting_ != nullptr ? "waits for something else." : "has ended."));
     return false;
   }
+  commands_.clear();
+  next_command_ = 0;
   if (!live_) {
     live_ = true;
-    commands_.clear();
-    next_command_ = 0;
     host_.replayed(*this);
   }
   return true;
@@ -343,7 +439,7 @@ std::string FlowState::take_signal(const std::string& name) {
     return value;
   }
   check_cancelled();
-  return "null";
+  throw Error(Errc::durable_misuse, "There is no signal \"" + name + "\".");
 }
 
 void FlowState::check_cancelled() const {

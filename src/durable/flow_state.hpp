@@ -9,12 +9,14 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "durable/host_core.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/core/timer.hpp"
 #include "tiffany/durable/flow.hpp"
+#include "tiffany/sync/event.hpp"
 #include "tiffany/wal/log.hpp"
 
 namespace tiffany {
@@ -43,11 +45,14 @@ struct Slot final : public wal::Ticket, public Timer {
   bool wanted = true;    // somebody may still ask for it
   bool live = false;     // it is under way in this process
   bool running = false;  // a task works for it
+  bool entered = false;  // and has begun to
   int attempts = 0;
   std::string details;  // the last heartbeat
   std::string hash;
   StepCode* code = nullptr;
   const StepOptions* options = nullptr;
+  std::source_location site{};
+  bool ask = false;      // of a transactional step: its effect may have taken place
   std::int64_t due = 0;  // of a timer
   Handle<void> runner;
 };
@@ -60,11 +65,21 @@ struct Recorded {
   std::string place;
   std::uint64_t seq = 0;
   std::int64_t due = 0;
+  Uuid uuid;           // of a child
   int value = 0;       // of a version
   bool used = false;   // the code has made it again
   bool begun = false;  // a StepStart
   int attempts = 0;
   std::string details;
+};
+
+// For somebody outside who has sent something to a task, and waits until that is on the disk. He may go before,
+// and so may the task.
+struct Mail final : public wal::Ticket {
+  void synced(std::exception_ptr failed) noexcept override;
+  FlowState* flow = nullptr;
+  Event event;
+  std::exception_ptr error;
 };
 
 // Something that came to the task, in the order of the log.
@@ -78,6 +93,8 @@ struct Notice {
   bool failed = false;
   bool unknown = false;
   std::int64_t time = 0;
+  std::uint64_t seq = 0;
+  std::shared_ptr<Mail> mail{};
 };
 
 }  // namespace detail
@@ -110,10 +127,11 @@ class FlowState {
   void drop(Slot* slot) noexcept;
 
   // ---- From outside ----
-  void slot_arrived(Slot& slot) noexcept;                 // its record is synced
+  void told() noexcept;                                   // the next record is synced
   void broken(const std::exception_ptr& error) noexcept;  // the log is sealed
-  void notice(detail::Notice notice);                     // its record is synced
-  bool runs_step() const noexcept { return busy_ != nullptr; }
+  // A signal or a cancel: recorded here, and delivered when it is on the disk.
+  std::shared_ptr<detail::Mail> send(detail::Notice::Kind kind, std::string name,
+                                     std::string value);
   // The code is being ended from outside, without a word in the log. True: it can be at once.
   bool unwind() noexcept;
   bool unwinding() const noexcept { return unwinding_; }
@@ -123,12 +141,17 @@ class FlowState {
   // It is among those that the host counts as being replayed.
   bool counted() const noexcept { return !live_; }
   void settle(Slot& slot, wal::RecordType type, std::string value, bool failed,
-              bool unknown = false);
-  void child_ended(Slot& slot, const std::string& json, bool success);
+              bool unknown = false, const std::shared_ptr<detail::Mail>& mail = nullptr);
+  void record_start(Slot& slot, const std::source_location* site, wal::Level level,
+                    wal::Ticket* ticket = nullptr);
 
   HostCore& host() const noexcept { return host_; }
   const Uuid& id() const noexcept { return log_.id; }
-  bool replaying() const noexcept { return next_command_ < commands_.size() || !notices_.empty(); }
+  bool replaying() const noexcept {
+    return !live_ && (next_command_ < commands_.size() || told_ > 0);
+  }
+  // Throws when somebody else than the code of the task asks: a step, perhaps.
+  void require_own_code() const;
 
   std::uint64_t append(wal::RecordType type, std::string_view payload,
                        const std::source_location* site = nullptr, std::uint64_t cause = 0,
@@ -156,18 +179,27 @@ class FlowState {
   // The record of this call in the log. Null: it is new. `differs`: the task has been stopped.
   detail::Recorded* match(std::string_view kind, const std::string& id, const std::string& hash,
                           const std::source_location& site, bool& differs);
-  Slot* make_slot(detail::SlotKind kind, std::string id);
+  Slot* make_slot(detail::SlotKind kind, std::string id, const detail::Recorded* recorded,
+                  const std::source_location& site);
+  void erase(Slot* slot) noexcept;
+  void arrive(Slot& slot, detail::Notice& notice);
+  // The code is newer than the log: it may ask for more than was asked for then.
+  bool lenient() const noexcept { return log_version_ != type_.version; }
+  bool cancel_comes_first() noexcept;
   bool advance();
   void deliver(detail::Notice& notice);
   void caught_up();
   void go_live(Slot& slot);
   void would_do(const Slot& slot);
-  void begin_step(Slot& slot, const std::source_location& site);
-  void record_start(Slot& slot, const std::source_location* site, wal::Ticket* ticket);
-  void begin_runner(Slot& slot);
-  Task<void> run_step(Slot* slot);
+  void begin_step(Slot& slot);
+  void begin_generation(std::uint64_t seq);
+  bool stop_step(std::string_view why) noexcept;
+  void begin_runner(Slot& slot, Duration pause = Duration::zero());
+  Task<void> run_step(Slot* slot, Duration pause);
+  Task<void> make_attempts(Slot* slot, Duration pause);
   Task<std::string> try_step(Slot* slot, Attempt* attempt, std::string* result);
-  void try_inline(Slot& slot, const std::source_location* site);
+  static bool found_done(const Slot& slot, const Attempt& attempt, std::string& result);
+  void try_inline(Slot& slot);
   void diverge(std::string text);
   bool cancel_is_due() const noexcept { return cancelled_.has_value() && shields == 0; }
   void go_on() noexcept;
@@ -182,13 +214,22 @@ class FlowState {
   std::unordered_map<std::string, std::unique_ptr<Slot>> slots_;
   std::vector<detail::Recorded> commands_;
   std::size_t next_command_ = 0;
-  std::deque<detail::Notice> notices_;
+  std::vector<std::unique_ptr<Slot>> retired_;  // from before the last checkpoint
+  std::unordered_map<std::string, detail::Notice> early_;
+  std::vector<Uuid> kept_;              // promises
+  std::deque<detail::Notice> notices_;  // in the order of the log
+  std::size_t told_ = 0;                // how many of them are on the disk
+  std::size_t cancels_ = 0;             // how many of them are cancels
+  bool held_ = false;                   // nothing was asked for, as a cancel comes first
   std::deque<std::pair<std::string, std::string>> mailbox_;
   std::optional<std::string> cancelled_;
   Slot* busy_ = nullptr;  // the step that a task works for
   bool unwinding_ = false;
-  bool live_ = false;    // the end of the log was reached once
-  std::string payload_;  // scratch
+  bool live_ = false;             // the end of the log was reached once
+  bool back_ = false;             // it was loaded, and no step has ended since
+  bool inline_ = false;           // the code of a step runs in the task itself
+  std::uint64_t generation_ = 0;  // the last record from which things are counted anew
+  std::string payload_;           // scratch
 };
 
 }  // namespace tiffany

@@ -38,33 +38,28 @@ class History {
     if (known == by_id_.end()) return;
     const std::uint64_t seq = commands[known->second].seq;
     std::erase_if(commands, [seq](const Recorded& each) { return each.seq >= seq; });
-    std::erase_if(notices, [this, seq](const Notice& each) {
-      return each.kind == Notice::Kind::slot && seq_of_[each.id] >= seq;
-    });
     by_id_.clear();
     for (std::size_t i = 0; i < commands.size(); ++i) by_id_.emplace(commands[i].id, i);
+    // What had come to calls from before stays; so do signals.
+    std::erase_if(notices, [this, seq](const Notice& each) {
+      if (each.kind == Notice::Kind::cancel) return each.seq > seq;
+      return each.kind == Notice::Kind::slot && !by_id_.contains(each.id);
+    });
   }
   void clear() {
     commands.clear();
     notices.clear();
     by_id_.clear();
-    seq_of_.clear();
-  }
-  void came(Notice notice, std::uint64_t seq) {
-    seq_of_[notice.id] = seq;
-    notices.push_back(std::move(notice));
   }
 
  private:
   std::unordered_map<std::string, std::size_t> by_id_;
-  std::unordered_map<std::string, std::uint64_t> seq_of_;
 };
 
 template <class Value>
-Notice notice_of(const Fields& fields, std::string id, std::int64_t time, const Value& value) {
+Notice notice_of(const Fields& fields, std::string id, const Value& value) {
   Notice notice;
   notice.id = std::move(id);
-  notice.time = time;
   notice.failed = fields.has("error");
   notice.unknown = fields.has("unknown");
   notice.value = notice.failed ? fields.text("error") : value("result");
@@ -75,6 +70,7 @@ Notice notice_of(const Fields& fields, std::string id, std::int64_t time, const 
 
 void FlowState::load(const std::vector<std::string>& lines) {
   History history;
+  back_ = true;
   for (const std::string& line : lines) {
     wal::RecordView view;
     const std::string_view text = std::string_view(line).substr(0, line.size() - 1);
@@ -93,8 +89,13 @@ void FlowState::load(const std::vector<std::string>& lines) {
       Recorded& recorded = history.command(kind, std::move(id));
       if (recorded.seq == 0) recorded.seq = view.seq;
       recorded.hash = fields.text("hash");
-      recorded.place = fields.place();
+      if (recorded.place.empty()) recorded.place = fields.place();
       return recorded;
+    };
+    const auto came = [&](Notice notice) {
+      notice.time = time;
+      notice.seq = view.seq;
+      history.notices.push_back(std::move(notice));
     };
     switch (view.type) {
       case RecordType::Spawn:
@@ -111,31 +112,34 @@ void FlowState::load(const std::vector<std::string>& lines) {
       }
       case RecordType::StepEnd:
         remember("step", fields.text("step"));
-        history.came(notice_of(fields, fields.text("step"), time, value), view.seq);
+        came(notice_of(fields, fields.text("step"), value));
         break;
       case RecordType::Command: {
         const std::string op = fields.text("op");
         if (op == "retry") {
           history.forget_from(fields.text("from"));
+          generation_ = view.seq;
         } else if (op == "timer" || op == "promise" || op == "spawn" || op == "version") {
           Recorded& recorded = remember(op.c_str(), fields.text("id"));
           recorded.due = wal::parse_time(fields.text("until")).value_or(0);
           recorded.value = static_cast<int>(fields.number("value"));
+          recorded.uuid = Uuid::parse(fields.text("child")).value_or(Uuid());
         }
         break;
       }
       case RecordType::Resumed:
       case RecordType::Approval:
         if (fields.has("signal")) {
-          history.came({Notice::Kind::signal, nullptr, fields.text("signal"), value("value"), false,
-                        false, time},
-                       view.seq);
+          Notice notice = notice_of(fields, fields.text("signal"), value);
+          notice.kind = Notice::Kind::signal;
+          notice.value = value("value");
+          came(std::move(notice));
         } else if (fields.has("cancel")) {
-          history.came(
-              {Notice::Kind::cancel, nullptr, fields.text("cancel"), {}, false, false, time},
-              view.seq);
+          Notice notice = notice_of(fields, fields.text("cancel"), value);
+          notice.kind = Notice::Kind::cancel;
+          came(std::move(notice));
         } else {
-          history.came(notice_of(fields, fields.text("of"), time, value), view.seq);
+          came(notice_of(fields, fields.text("of"), value));
         }
         break;
       case RecordType::Checkpoint:
@@ -143,10 +147,13 @@ void FlowState::load(const std::vector<std::string>& lines) {
         saved = value("state");
         mailbox_.clear();
         for (auto& [name, mail] : fields.pairs("mailbox")) {
-          mailbox_.emplace_back(std::move(name), std::move(mail));
+          mailbox_.emplace_back(std::move(name), wal::value_of(host_.log_->disk(),
+                                                               host_.log_options_.directory, mail));
         }
+        cancelled_.reset();
         if (fields.has("cancelled")) cancelled_ = fields.text("cancelled");
         now = time;
+        begin_generation(view.seq);
         break;
       default:
         break;
@@ -154,6 +161,8 @@ void FlowState::load(const std::vector<std::string>& lines) {
   }
   commands_ = std::move(history.commands);
   notices_ = std::move(history.notices);
+  told_ = notices_.size();
+  for (const Notice& notice : notices_) cancels_ += notice.kind == Notice::Kind::cancel ? 1 : 0;
 }
 
 }  // namespace tiffany

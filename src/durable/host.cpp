@@ -98,19 +98,43 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
     throw Error(Errc::durable_misuse,
                 "Starting a durable task needs an open host: co_await host.open().");
   }
-  if (find(id) != nullptr || archived(id)) co_return id;  // it was started before
   const DurableType* const known = types_.find(type);
   if (known == nullptr) {
     throw Error(Errc::unknown_type, "No durable task is registered as \"" + type + "\".");
   }
   while (!log_->has_room()) co_await log_->room().wait();
+  if (Entry* const before = find(id)) {  // it was started before
+    co_await until_settled(before);
+    if (before->broken != nullptr) std::rethrow_exception(before->broken);
+    co_return id;
+  }
+  if (archived(id)) co_return id;
+  if (log_->sealed()) std::rethrow_exception(log_->why_sealed());
   Entry& entry = add_task(*known, id, Uuid());
-  detail::Synced synced;
-  append_spawn(entry, arguments, Level::sync, &synced);
-  co_await synced.event.wait();
-  if (synced.error != nullptr) std::rethrow_exception(synced.error);
-  begin(entry, std::move(arguments));
+  co_await shield(begin_synced(&entry, std::move(arguments)));
   co_return id;
+}
+
+Task<void> HostCore::until_settled(Entry* entry) {
+  while (entry->changing) {
+    changed_.reset();
+    co_await changed_.wait();
+  }
+}
+
+Task<void> HostCore::begin_synced(Entry* entry, std::string arguments) {
+  const Changing changing(*entry, changed_);
+  detail::Synced synced;
+  const std::int64_t time = log_->wall_time();
+  append_spawn(*entry, arguments, Level::sync, &synced);
+  co_await synced.event.wait();
+  if (synced.error != nullptr) {
+    entry->broken = synced.error;
+    entry->status = DurableStatus::paused;
+    entry->detail = "the log failed";
+    std::rethrow_exception(synced.error);
+  }
+  begin(*entry, std::move(arguments), time);
 }
 
 HostCore::Entry& HostCore::add_task(const DurableType& type, const Uuid& id, const Uuid& parent) {
@@ -134,10 +158,10 @@ void HostCore::append_spawn(Entry& entry, const std::string& arguments, Level le
 }
 
 // A task that has no history.
-void HostCore::begin(Entry& entry, std::string arguments) {
+void HostCore::begin(Entry& entry, std::string arguments, std::int64_t time) {
   entry.flow = std::make_unique<FlowState>(*this, entry.log, *entry.type);
   entry.flow->arguments = std::move(arguments);
-  entry.flow->now = log_->wall_time();
+  entry.flow->now = time;
   run_flow(entry);
 }
 
@@ -176,15 +200,29 @@ Task<void> HostCore::run(Entry* entry) {
   } catch (const DurableCancelled& e) {
     status = DurableStatus::cancelled;
     result = e.what();
+  } catch (const Cancelled&) {
+    throw;
   } catch (const std::exception& e) {
     status = DurableStatus::failed;
     result = e.what();
+  } catch (...) {
+    status = DurableStatus::failed;
+    result = "something that is no std::exception was thrown";
   }
+  // Code that is stopped from outside has not ended, whatever it makes of it.
+  if (flow.unwinding() || entry->broken != nullptr) co_return;
   if (!flow.divergence.empty() || !flow.finish()) co_return;
   if (looking()) {
     seen_end(*entry, status, result);
     co_return;
   }
+  // Children do not outlive their parent.
+  for (const Uuid& child : flow.children()) co_await cancel_child(child);
+  co_await shield(record_end(&flow, entry, status, std::move(result)));
+}
+
+Task<void> HostCore::record_end(FlowState* flow, Entry* entry, DurableStatus status,
+                                std::string result) {
   std::string payload;
   if (status == DurableStatus::completed) {
     payload = "\"result\":" + log_->keep_aside(result);
@@ -192,15 +230,17 @@ Task<void> HostCore::run(Entry* entry) {
     payload = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
     JsonWriter(payload).value(result);
   }
-  payload += ",\"trace\":\"" + detail::trace_text(flow.trace) + "\"";
-  // Children do not outlive their parent.
-  for (const Uuid& child : flow.children()) co_await cancel_child(child);
+  payload += ",\"trace\":\"" + detail::trace_text(flow->trace) + "\"";
   detail::Synced synced;
-  flow.append(status == DurableStatus::completed ? RecordType::TaskExit : RecordType::TaskAbort,
-              payload, nullptr, 0, Level::sync, &synced);
+  try {
+    flow->append(status == DurableStatus::completed ? RecordType::TaskExit : RecordType::TaskAbort,
+                 payload, nullptr, 0, Level::sync, &synced);
+  } catch (const std::exception&) {
+    synced.synced(std::current_exception());
+  }
   co_await synced.event.wait();
   if (synced.error != nullptr) {
-    flow_broken(flow, synced.error);
+    flow_broken(*flow, synced.error);
     co_return;
   }
   ended(*entry, status, std::move(result));
@@ -229,6 +269,7 @@ void HostCore::note_divergence(FlowState& flow, const std::string& text) {
   } else {
     scheduler_->log(text);
   }
+  entry.done.set();
   entry.task.cancel("it diverged from its log");
 }
 
@@ -255,7 +296,7 @@ void HostCore::adopt_child(detail::Slot& slot) {
     }
     Entry& made = add_task(*type, slot.uuid, slot.flow.id());
     append_spawn(made, slot.details, Level::lazy, nullptr);
-    begin(made, slot.details);
+    begin(made, slot.details, log_->wall_time());
     return;
   }
   if (child->log.ended) {
@@ -290,30 +331,7 @@ Task<std::string> HostCore::result_json(Uuid id) {
 Task<void> HostCore::signal_json(Uuid id, std::string name, std::string value) {
   Entry& task = entry(id, "Host::signal");
   require_alive(task, "Host::signal");
-  std::string payload = "\"signal\":";
-  JsonWriter(payload).value(name);
-  payload += ",\"value\":" + log_->keep_aside(value);
-  co_await record(task, RecordType::Resumed, payload);
-  if (task.flow != nullptr) {
-    task.flow->notice({detail::Notice::Kind::signal, nullptr, std::move(name), std::move(value),
-                       false, false, log_->wall_time()});
-  }
-}
-
-Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success) {
-  const auto found = promises_.find(promise);
-  if (found == promises_.end()) {
-    if (const auto kept = co_await complete_at_rest(promise, value, success)) co_return *kept;
-  }
-  if (found == promises_.end() || found->second->kind != detail::SlotKind::promise) {
-    throw Error(Errc::unknown_durable,
-                "No task of this host waits for a promise with the id " + promise.text() + ".");
-  }
-  detail::Slot& slot = *found->second;
-  if (slot.recorded) co_return false;
-  slot.flow.settle(slot, RecordType::Approval, std::move(value), !success);
-  co_await log_->flush();
-  co_return true;
+  co_await send(&task, true, std::move(name), std::move(value));
 }
 
 // The promise of a task that does not run: its log says whether there is one. Nothing: there is none.
@@ -348,19 +366,49 @@ Task<std::optional<bool>> HostCore::complete_at_rest(Uuid promise, std::string v
 
 Task<void> HostCore::cancel(Uuid id, std::string why) {
   Entry& task = entry(id, "Host::cancel");
-  if (task.log.ended) co_return;
-  std::string payload = "\"cancel\":";
-  JsonWriter(payload).value(why);
-  co_await record(task, RecordType::Resumed, payload);
-  if (task.flow != nullptr) {
-    task.flow->notice({detail::Notice::Kind::cancel,
-                       nullptr,
-                       std::move(why),
-                       {},
-                       false,
-                       false,
-                       log_->wall_time()});
+  if (!task.log.ended) {
+    co_await send(&task, false, std::move(why), std::string());
   }
+}
+
+// To the task, if its code is here; or else to its log.
+Task<void> HostCore::send(Entry* task, bool signal, std::string name, std::string value) {
+  while (!log_->has_room()) co_await log_->room().wait();
+  co_await until_settled(task);
+  if (task->flow != nullptr) {
+    using Kind = detail::Notice::Kind;
+    const auto mail =
+        task->flow->send(signal ? Kind::signal : Kind::cancel, std::move(name), std::move(value));
+    co_await mail->event.wait();
+    if (mail->error != nullptr) std::rethrow_exception(mail->error);
+    co_return;
+  }
+  if (task->log.ended) co_return;
+  std::string payload = signal ? "\"signal\":" : "\"cancel\":";
+  JsonWriter(payload).value(name);
+  if (signal) payload += ",\"value\":" + log_->keep_aside(std::move(value));
+  co_await record(*task, RecordType::Resumed, payload);
+}
+
+Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success) {
+  const auto found = promises_.find(promise);
+  if (found == promises_.end()) {
+    if (const auto kept = co_await complete_at_rest(promise, value, success)) co_return *kept;
+  }
+  const bool child = found != promises_.end() && found->second != nullptr &&
+                     found->second->kind != detail::SlotKind::promise;
+  if (found == promises_.end() || child) {
+    throw Error(Errc::unknown_durable,
+                "No task of this host waits for a promise with the id " + promise.text() + ".");
+  }
+  if (found->second == nullptr || found->second->recorded) co_return false;
+  const auto mail = std::make_shared<detail::Mail>();
+  detail::Slot& slot = *found->second;
+  slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false, mail);
+  if (log_->sealed()) std::rethrow_exception(log_->why_sealed());
+  co_await mail->event.wait();
+  if (mail->error != nullptr) std::rethrow_exception(mail->error);
+  co_return true;
 }
 
 Task<void> HostCore::cancel_child(Uuid id) {
@@ -377,50 +425,98 @@ Task<void> HostCore::cancel_child(Uuid id) {
 
 Task<void> HostCore::kill(Uuid id, std::string why) {
   Entry& task = entry(id, "Host::kill");
-  if (task.log.ended) co_return;
-  co_await stop(task);
-  std::string payload = "\"reason\":\"killed\",\"error\":";
-  JsonWriter(payload).value(why);
-  co_await record(task, RecordType::TaskAbort, payload);
-  ended(task, DurableStatus::cancelled, std::move(why));
+  co_await until_settled(&task);
+  if (!task.log.ended) co_await shield(kill_now(&task, std::move(why)));
+}
+
+Task<void> HostCore::kill_now(Entry* task, std::string why) {
+  std::vector<Uuid> children;
+  {
+    const Changing changing(*task, changed_);
+    children = children_of(*task);
+    co_await stop(*task);
+    if (!task->log.ended) {
+      std::string payload = "\"reason\":\"killed\",\"error\":";
+      JsonWriter(payload).value(why);
+      co_await record(*task, RecordType::TaskAbort, payload);
+      ended(*task, DurableStatus::cancelled, std::move(why));
+    }
+  }
+  for (const Uuid& child : children) co_await cancel_child(child);
+}
+
+// Those that have not ended.
+std::vector<Uuid> HostCore::children_of(const Entry& task) const {
+  if (task.flow != nullptr) return task.flow->children();
+  std::vector<Uuid> all;
+  for (const Entry* each : order_) {
+    if (each->parent == task.log.id && !each->log.ended) all.push_back(each->log.id);
+  }
+  return all;
 }
 
 Task<void> HostCore::pause(Uuid id) {
   Entry& task = entry(id, "Host::pause");
+  co_await until_settled(&task);
   require_alive(task, "Host::pause");
-  co_await record(task, RecordType::Command, R"("op":"pause","by":"operator")");
-  co_await stop(task);
-  task.status = DurableStatus::paused;
-  task.detail = "by an operator";
+  co_await shield(pause_now(&task));
+}
+
+Task<void> HostCore::pause_now(Entry* task) {
+  const Changing changing(*task, changed_);
+  co_await stop(*task);
+  require_alive(*task, "Host::pause");  // it may have ended meanwhile
+  co_await record(*task, RecordType::Command, R"("op":"pause","by":"operator")");
+  task->status = DurableStatus::paused;
+  task->detail = "by an operator";
 }
 
 Task<void> HostCore::resume(Uuid id) {
   Entry& task = entry(id, "Host::resume");
+  co_await until_settled(&task);
   require_alive(task, "Host::resume");
   if (task.status == DurableStatus::running) co_return;
-  co_await record(task, RecordType::Command, R"("op":"resume","by":"operator")");
-  go_on(task);
+  if (!options_.records_only && !check_type(task)) {
+    throw Error(Errc::unknown_type,
+                "Task " + id.text() + " cannot be resumed: " + task.detail + ".");
+  }
+  co_await shield(resume_now(&task, R"("op":"resume","by":"operator")"));
+}
+
+// Nobody else appends to its log meanwhile: what was appended before this record is on the disk when it is.
+Task<void> HostCore::resume_now(Entry* task, std::string payload) {
+  const Changing changing(*task, changed_);
+  co_await stop(*task);
+  co_await record(*task, RecordType::Command, std::move(payload));
+  task->log.ended = false;
+  task->done.reset();
+  contents_.clear();
+  if (options_.records_only) {
+    task->status = DurableStatus::paused;
+    co_return;
+  }
+  begin_again(*task);
+  contents_.clear();
 }
 
 Task<void> HostCore::retry(Uuid id, std::string from) {
   Entry& task = entry(id, "Host::retry");
+  co_await until_settled(&task);
   if (!task.log.ended || task.status == DurableStatus::completed) {
     throw Error(Errc::durable_misuse, "Only a task that failed can be retried; " + id.text() +
                                           " is " + std::string(name_of(task.status)) + ".");
   }
+  if (!options_.records_only && !check_type(task)) {
+    throw Error(Errc::unknown_type,
+                "Task " + id.text() + " cannot be resumed: " + task.detail + ".");
+  }
+  if (!has_command(task, from)) {
+    throw Error(Errc::unknown_durable,
+                "Task " + id.text() + " has no step \"" + from + "\" in its log.");
+  }
   std::string payload = "\"op\":\"retry\",\"from\":";
   JsonWriter(payload).value(from);
-  co_await record(task, RecordType::Command, payload);
-  task.log.ended = false;
-  task.done.reset();
-  go_on(task);
-}
-
-// With the code that there is; without it, whoever opens the log next goes on.
-void HostCore::go_on(Entry& task) {
-  contents_.clear();
-  if (check_type(task) && !options_.start_paused) return begin_again(task);
-  task.status = DurableStatus::paused;
+  co_await shield(resume_now(&task, std::move(payload)));
 }
 
 std::string HostCore::query(Uuid id, std::string_view name) {
@@ -464,20 +560,31 @@ Task<void> HostCore::stop(Entry& task) {
   if (task.flow == nullptr) co_return;
   task.task.cancel("its task is being stopped");
   co_await task.task.outcome();
+  if (task.flow == nullptr) co_return;
+  if (task.flow->counted()) replayed(*task.flow);  // it had not begun
+  task.flow.reset();
 }
 
 void HostCore::abandon() noexcept {
+  if (log_ != nullptr) log_->abandon();
   for (Entry* entry : order_) {
     if (entry->flow != nullptr) entry->task.cancel("the host is gone");
   }
 }
 
 Task<void> HostCore::close() {
+  if (log_ == nullptr) co_return;
   for (Entry* entry : order_) {
     if (entry->flow != nullptr) entry->task.cancel("the host is being closed");
   }
   for (Entry* entry : order_) {
-    if (entry->flow != nullptr) co_await entry->task.outcome();
+    co_await stop(*entry);
+  }
+  for (Entry* entry : order_) {
+    if (entry->log.ended || entry->broken != nullptr) continue;
+    entry->broken = std::make_exception_ptr(
+        Error(Errc::durable_stopped, "The host of task " + entry->log.id.text() + " was closed."));
+    entry->done.set();
   }
   co_await log_->close();
   log_.reset();

@@ -49,6 +49,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
  private:
   friend class FlowState;
   struct Entry;
+  class Changing;
   struct Hash {
     std::size_t operator()(const Uuid& id) const noexcept {
       return static_cast<std::size_t>(id.hash());
@@ -61,14 +62,20 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Entry& add_task(const DurableType& type, const Uuid& id, const Uuid& parent);
   void append_spawn(Entry& entry, const std::string& arguments, wal::Level level,
                     wal::Ticket* ticket);
-  void begin(Entry& entry, std::string arguments);
+  void begin(Entry& entry, std::string arguments, std::int64_t time);
+  Task<void> begin_synced(Entry* entry, std::string arguments);
+  Task<void> record_end(FlowState* flow, Entry* entry, DurableStatus status, std::string result);
+  Task<void> until_settled(Entry* entry);
+  std::vector<Uuid> children_of(const Entry& entry) const;
+  Task<void> pause_now(Entry* entry);
+  Task<void> resume_now(Entry* entry, std::string payload);
+  Task<void> kill_now(Entry* entry, std::string why);
   void begin_again(Entry& entry);
   void run_flow(Entry& entry);
   Task<void> run(Entry* entry);
   void ended(Entry& entry, DurableStatus status, std::string detail);
   Task<void> stop(Entry& entry);
   Task<void> cancel_child(Uuid id);
-  void go_on(Entry& entry);
   bool may_archive(const Entry& entry) const noexcept;
   Task<void> archive(Entry& entry);
   Task<void> keep_only(Retention keep, Compaction* done);
@@ -77,6 +84,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   std::unique_ptr<Entry> from_archive(const Uuid& id);
   void read_end(Entry& entry, const std::string& line);
   Task<std::optional<bool>> complete_at_rest(Uuid promise, std::string value, bool success);
+  Task<void> send(Entry* entry, bool signal, std::string name, std::string value);
+  bool has_command(const Entry& entry, std::string_view id);
   Task<void> record(Entry& entry, wal::RecordType type, std::string payload);
   void require_alive(const Entry& entry, std::string_view what) const;
   DurableInfo info_of(const Entry& entry) const;
@@ -119,6 +128,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   std::size_t replaying_tasks_ = 0;
   std::size_t replaying_bytes_ = 0;
   Event replay_room_{true};
+  Event changed_;
 };
 
 }  // namespace tiffany

@@ -39,9 +39,11 @@ Task<Recovery> HostCore::open() {
   for (const auto& task : index_.tasks) {
     if (!task->id.nil()) add_entry(*task);
   }
-  const std::vector<Entry*> found = order_;  // tasks that are resumed may have new children
-  for (Entry* entry : found) {
-    if (prepare(*entry)) continue;
+  std::vector<Entry*> unfinished;  // tasks that are resumed may ask how others ended
+  for (Entry* entry : order_) {
+    if (!prepare(*entry)) unfinished.push_back(entry);
+  }
+  for (Entry* entry : unfinished) {
     while (!may_replay()) {
       replay_room_.reset();
       co_await replay_room_.wait();
@@ -152,7 +154,14 @@ void HostCore::read_first(Entry& entry) {
 }
 
 void HostCore::read_end(Entry& entry) {
-  read_end(entry, line_at(entry.log, entry.log.records.size() - 1));
+  std::string line;
+  wal::RecordView view;
+  for (std::size_t i = entry.log.records.size(); i-- > 0;) {
+    line = line_at(entry.log, i);
+    wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+    if (view.type == RecordType::TaskExit || view.type == RecordType::TaskAbort) break;
+  }
+  read_end(entry, line);
 }
 
 void HostCore::read_end(Entry& entry, const std::string& line) {
@@ -175,8 +184,11 @@ bool HostCore::was_paused(const Entry& entry) {
   bool paused = false;
   for (std::size_t i = 1; i < entry.log.records.size(); ++i) {
     const std::string line = line_at(entry.log, i);
-    if (line.find(R"("op":"pause")") != std::string::npos) paused = true;
-    if (line.find(R"("op":"resume")") != std::string::npos) paused = false;
+    wal::RecordView view;
+    wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+    if (view.type != RecordType::Command) continue;
+    if (view.payload.starts_with(R"("op":"pause")")) paused = true;
+    if (view.payload.starts_with(R"("op":"resume")")) paused = false;
   }
   return paused;
 }
@@ -184,6 +196,21 @@ bool HostCore::was_paused(const Entry& entry) {
 bool HostCore::knows(const DurableInfo& task) const noexcept {
   const DurableType* const type = types_.find(task.type);
   return type != nullptr && task.version >= type->accepts && task.version <= type->version;
+}
+
+bool HostCore::has_command(const Entry& entry, std::string_view id) {
+  contents_.clear();
+  bool has = false;
+  for (std::size_t i = 1; i < entry.log.records.size() && !has; ++i) {
+    const std::string line = line_at(entry.log, i);
+    wal::RecordView view;
+    wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+    const detail::Fields fields(view.payload);
+    has = (fields.has("step") && fields.text("step") == id) ||
+          (view.type == RecordType::Command && fields.has("id") && fields.text("id") == id);
+  }
+  contents_.clear();
+  return has;
 }
 
 bool HostCore::check_type(Entry& entry) {

@@ -6,6 +6,7 @@
 #include "durable/entry.hpp"
 #include "tiffany/base/hash.hpp"
 #include "tiffany/base/json.hpp"
+#include "tiffany/core/cancel.hpp"
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/structured.hpp"
@@ -53,12 +54,17 @@ class Payload {
   std::string& out_;
 };
 
+// Never empty.
 std::string sentence_of(const std::exception_ptr& error) {
+  std::string sentence;
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
-    return e.what();
+    sentence = e.what();
+  } catch (...) {
+    sentence = "something that is no std::exception was thrown";
   }
+  return sentence.empty() ? "a failure without a sentence" : sentence;
 }
 
 }  // namespace
@@ -77,6 +83,13 @@ std::string Attempt::key() const {
   return key;
 }
 
+int Attempt::number() const noexcept { return slot_.attempts; }
+const std::string& Attempt::details() const noexcept { return slot_.details; }
+void Attempt::heartbeat(std::string details) {
+  slot_.details = std::move(details);
+  flow_.record_start(slot_, slot_.begun ? nullptr : &slot_.site, Level::sync);
+}
+
 // ---- Steps ----
 
 FlowState::Slot* FlowState::issue_step(std::string_view name, const StepOptions& options,
@@ -86,33 +99,33 @@ FlowState::Slot* FlowState::issue_step(std::string_view name, const StepOptions&
   bool differs = false;
   const Recorded* recorded = match("step", id, hash, site, differs);
   if (differs) return nullptr;
-  Slot* const slot = make_slot(SlotKind::step, std::move(id));
+  Slot* const slot = make_slot(SlotKind::step, std::move(id), recorded, site);
   slot->hash = std::move(hash);
   slot->code = &code;
   slot->options = &options;
   if (recorded != nullptr) {
-    slot->command = recorded->seq;
     slot->begun = recorded->begun;
     slot->attempts = recorded->attempts;
     slot->details = recorded->details;
   } else {
-    begin_step(*slot, site);
+    begin_step(*slot);
   }
   return slot;
 }
 
-void FlowState::begin_step(Slot& slot, const std::source_location& site) {
+void FlowState::begin_step(Slot& slot) {
   slot.live = true;
   slot.attempts = 1;
+  slot.ask = back_;  // it may have run in the process before, and its record have been lost
   if (host_.looking()) {
     host_.would("run step " + slot.id);
   } else if (slot.options->effect == StepEffect::at_most_once) {
     begin_runner(slot);
   } else if (slot.code->suspends()) {
-    record_start(slot, &site, nullptr);
+    record_start(slot, &slot.site, Level::lazy);
     begin_runner(slot);
   } else {
-    try_inline(slot, &site);
+    try_inline(slot);
   }
 }
 
@@ -145,18 +158,12 @@ void FlowState::go_live(Slot& slot) {
            true, true);
     return;
   }
-  if (options.effect == StepEffect::transactional && options.find) {
-    const Attempt attempt(*this, slot, slot.attempts, slot.details);
-    if (std::optional<std::string> found = options.find(attempt.key())) {
-      settle(slot, RecordType::StepEnd, std::move(*found), false);
-      return;
-    }
-  }
+  slot.ask = true;
+  slot.attempts = std::max(slot.attempts, 1);
   if (slot.code->suspends() || options.effect == StepEffect::at_most_once) {
-    slot.attempts = std::max(slot.attempts, 1);
     begin_runner(slot);
   } else {
-    try_inline(slot, nullptr);
+    try_inline(slot);
   }
 }
 
@@ -178,7 +185,8 @@ void FlowState::would_do(const Slot& slot) {
                    : (slot.begun ? "run step " + slot.id + " again" : "run step " + slot.id));
 }
 
-void FlowState::record_start(Slot& slot, const std::source_location* site, wal::Ticket* ticket) {
+void FlowState::record_start(Slot& slot, const std::source_location* site, Level level,
+                             wal::Ticket* ticket) {
   Payload payload(payload_);
   payload.text("step", slot.id).raw("attempt", std::to_string(slot.attempts));
   if (!slot.hash.empty()) payload.text("hash", slot.hash);
@@ -186,40 +194,54 @@ void FlowState::record_start(Slot& slot, const std::source_location* site, wal::
   if (slot.options->effect == StepEffect::transactional) payload.text("effect", "transactional");
   if (!slot.details.empty()) payload.text("details", slot.details);
   const std::uint64_t seq =
-      append(RecordType::StepStart, payload_, site, slot.begun ? slot.command : 0,
-             ticket != nullptr ? Level::sync : Level::lazy, ticket);
+      append(RecordType::StepStart, payload_, site, slot.begun ? slot.command : 0, level, ticket);
   if (!slot.begun) slot.command = seq;
   slot.begun = true;
 }
 
+// True: the effect took place before, and this is its result.
+bool FlowState::found_done(const Slot& slot, const Attempt& attempt, std::string& result) {
+  const StepOptions& options = *slot.options;
+  if (options.effect != StepEffect::transactional || !options.find || !slot.ask) return false;
+  std::optional<std::string> found = options.find(attempt.key());
+  if (!found) return false;
+  result = std::move(*found);
+  return true;
+}
+
 // A step that does not wait for anything runs here and now, and its result is its only record.
-void FlowState::try_inline(Slot& slot, const std::source_location* site) {
-  Attempt attempt(*this, slot, 1, slot.details);
+void FlowState::try_inline(Slot& slot) {
+  Attempt attempt(*this, slot);
   std::string result;
   std::exception_ptr failed;
-  slot.attempts = std::max(slot.attempts, 1);
+  inline_ = true;
   try {
-    slot.code->call(attempt, result);
-  } catch (const std::exception&) {
+    if (!found_done(slot, attempt, result)) slot.code->call(attempt, result);
+  } catch (...) {
     failed = std::current_exception();
   }
+  inline_ = false;
+  if (host_.log_->sealed()) std::rethrow_exception(host_.log_->why_sealed());
   if (failed == nullptr) {
     settle(slot, RecordType::StepEnd, std::move(result), false);
   } else if (slot.attempts >= slot.options->policy.most) {
     settle(slot, RecordType::StepEnd, sentence_of(failed), true);
   } else {
-    record_start(slot, site, nullptr);
-    begin_runner(slot);
+    slot.ask = true;
+    ++slot.attempts;
+    record_start(slot, slot.begun ? nullptr : &slot.site, Level::lazy);
+    begin_runner(slot, slot.options->policy.pause_after(slot.attempts - 1));
   }
 }
 
-void FlowState::begin_runner(Slot& slot) {
+void FlowState::begin_runner(Slot& slot, Duration pause) {
   slot.running = true;
+  slot.entered = false;
   busy_ = &slot;
-  slot.runner = host_.scheduler_->spawn(&FlowState::run_step, this, &slot).named(slot.id);
+  slot.runner = host_.scheduler_->spawn(&FlowState::run_step, this, &slot, pause).named(slot.id);
 }
 
-Task<void> FlowState::run_step(Slot* slot) {
+Task<void> FlowState::run_step(Slot* slot, Duration pause) {
   struct Ended {
     FlowState& flow;
     Slot& slot;
@@ -229,26 +251,28 @@ Task<void> FlowState::run_step(Slot* slot) {
     }
   };
   const Ended at_the_end{*this, *slot};
+  slot->entered = true;
+  try {
+    co_await make_attempts(slot, pause);
+  } catch (const std::exception&) {  // of the log
+    broken(std::current_exception());
+  }
+}
+
+Task<void> FlowState::make_attempts(Slot* slot, Duration pause) {
   const StepOptions& options = *slot->options;
   if (options.effect == StepEffect::at_most_once) {
     // What led here, and that it begins, must be on the disk before it does.
     detail::Synced synced;
-    record_start(*slot, nullptr, &synced);
+    record_start(*slot, &slot->site, Level::sync, &synced);
     co_await synced.event.wait();
-    if (synced.error != nullptr) {
-      broken(synced.error);
-      co_return;
-    }
+    if (synced.error != nullptr) std::rethrow_exception(synced.error);
   }
-  if (!slot->code->suspends() && options.effect != StepEffect::at_most_once) {
-    // The first attempt was made inline, and failed.
-    co_await tiffany::sleep(options.policy.pause_after(slot->attempts++));
-  }
+  if (pause > Duration::zero()) co_await tiffany::sleep(pause);
   for (;;) {
-    Attempt attempt(*this, *slot, slot->attempts, slot->details);
+    Attempt attempt(*this, *slot);
     std::string result;
     const std::string failed = co_await try_step(slot, &attempt, &result);
-    slot->details = attempt.details();
     if (failed.empty()) {
       settle(*slot, RecordType::StepEnd, std::move(result), false);
       co_return;
@@ -257,8 +281,9 @@ Task<void> FlowState::run_step(Slot* slot) {
       settle(*slot, RecordType::StepEnd, failed, true);
       co_return;
     }
+    slot->ask = true;
     ++slot->attempts;
-    record_start(*slot, nullptr, nullptr);
+    record_start(*slot, nullptr, Level::lazy);
     co_await tiffany::sleep(options.policy.pause_after(slot->attempts - 1));
   }
 }
@@ -268,24 +293,27 @@ Task<std::string> FlowState::try_step(Slot* slot, Attempt* attempt, std::string*
   std::exception_ptr failed;
   bool timed_out = false;
   try {
+    if (found_done(*slot, *attempt, *result)) co_return "";
     if (slot->options->limit) {
       const auto timed = co_await within(*slot->options->limit, slot->code->run(*attempt, *result));
       timed_out = timed.timed_out();
     } else {
       co_await slot->code->run(*attempt, *result);
     }
-  } catch (const std::exception&) {
+  } catch (const Cancelled&) {
+    throw;
+  } catch (...) {
     failed = std::current_exception();
   }
+  if (host_.log_->sealed()) std::rethrow_exception(host_.log_->why_sealed());
   if (timed_out) co_return "Step \"" + slot->id + "\" took longer than it may.";
-  if (failed == nullptr) co_return "";
-  const std::string sentence = sentence_of(failed);
-  co_return sentence.empty() ? "a failure without a sentence" : sentence;
+  co_return failed == nullptr ? "" : sentence_of(failed);
 }
 
 // ---- The end of everything that is asked for ----
 
-void FlowState::settle(Slot& slot, RecordType type, std::string value, bool failed, bool unknown) {
+void FlowState::settle(Slot& slot, RecordType type, std::string value, bool failed, bool unknown,
+                       const std::shared_ptr<detail::Mail>& mail) {
   if (slot.recorded) return;
   Payload payload(payload_);
   payload.text(slot.kind == SlotKind::step ? "step" : "of", slot.id);
@@ -302,8 +330,28 @@ void FlowState::settle(Slot& slot, RecordType type, std::string value, bool fail
   slot.unknown = unknown;
   slot.recorded = true;
   slot.time = host_.log_->wall_time();
-  const std::uint64_t seq = append(type, payload_, nullptr, slot.command, Level::sync, &slot);
-  if (slot.command == 0) slot.command = seq;
+  detail::Notice notice;
+  notice.slot = &slot;
+  notice.time = slot.time;
+  notice.mail = mail;
+  wal::Ticket* const ticket = mail != nullptr ? static_cast<wal::Ticket*>(mail.get()) : &slot;
+  const bool alone = slot.kind == SlotKind::step && !slot.begun;  // its only record
+  try {
+    notice.seq =
+        append(type, payload_, alone ? &slot.site : nullptr, slot.command, Level::sync, ticket);
+  } catch (const Error& e) {
+    if (!host_.log_->sealed() && !slot.failed) {  // the value is too long for a record
+      slot.recorded = false;
+      settle(slot, type, e.what(), true, false, mail);
+    } else {
+      broken(std::current_exception());
+    }
+    return;
+  }
+  if (slot.command == 0) slot.command = notice.seq;
+  if (slot.kind == SlotKind::step) back_ = false;
+  if (mail != nullptr) mail->flow = this;
+  notices_.push_back(std::move(notice));
 }
 
 FlowState::Slot* FlowState::issue_timer(Duration delay, const std::source_location& site) {
@@ -315,9 +363,8 @@ FlowState::Slot* FlowState::issue_timer(Duration delay, const std::source_locati
   bool differs = false;
   const Recorded* recorded = match("timer", id, hash, site, differs);
   if (differs) return nullptr;
-  Slot* const slot = make_slot(SlotKind::timer, std::move(id));
+  Slot* const slot = make_slot(SlotKind::timer, std::move(id), recorded, site);
   if (recorded != nullptr) {
-    slot->command = recorded->seq;
     slot->due = recorded->due;
     return slot;
   }
@@ -339,12 +386,9 @@ FlowState::Slot* FlowState::issue_promise(const std::string& name,
   bool differs = false;
   const Recorded* recorded = match("promise", id, "", site, differs);
   if (differs) return nullptr;
-  Slot* const slot = make_slot(SlotKind::promise, std::move(id));
+  Slot* const slot = make_slot(SlotKind::promise, std::move(id), recorded, site);
   slot->uuid = Uuid::derived(log_.id, "promise " + slot->id);
-  if (recorded != nullptr) {
-    slot->command = recorded->seq;
-    return slot;
-  }
+  if (recorded != nullptr) return slot;
   Payload(payload_).text("op", "promise").text("id", slot->id).text("promise", slot->uuid.text());
   slot->command = append(RecordType::Command, payload_, &site);
   go_live(*slot);
@@ -358,14 +402,15 @@ FlowState::Slot* FlowState::issue_child(const std::string& type, const std::stri
   bool differs = false;
   const Recorded* recorded = match("spawn", id, hash, site, differs);
   if (differs) return nullptr;
-  Slot* const slot = make_slot(SlotKind::child, std::move(id));
-  slot->uuid = Uuid::derived(log_.id, "child " + slot->id);
+  Slot* const slot = make_slot(SlotKind::child, std::move(id), recorded, site);
   slot->details = child_arguments;
   slot->hash = type;
   if (recorded != nullptr) {
-    slot->command = recorded->seq;
+    slot->uuid = recorded->uuid;
     return slot;
   }
+  // After a checkpoint or a retry, the names of children come again.
+  slot->uuid = Uuid::derived(log_.id, "child " + slot->id + " " + std::to_string(generation_));
   Payload(payload_)
       .text("op", "spawn")
       .text("id", slot->id)
@@ -379,40 +424,59 @@ FlowState::Slot* FlowState::issue_child(const std::string& type, const std::stri
 FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
                                              const std::source_location& site) {
   for (const auto& [id, slot] : slots_) {
-    if (slot->arrived) continue;
-    throw Error(Errc::durable_misuse, "A checkpoint cannot be made while " +
-                                          std::string(name_of(slot->kind)) + " \"" + id +
-                                          "\" is under way; await it, or drop its handle.");
+    if (slot->arrived || (slot->recorded && !slot->wanted)) continue;
+    throw Error(Errc::durable_misuse,
+                "A checkpoint cannot be made while " + std::string(name_of(slot->kind)) + " \"" +
+                    id + "\" is under way; await it" +
+                    (slot->kind == SlotKind::child ? "." : ", or drop its handle."));
   }
+  if (!finish()) return nullptr;
   Payload payload(payload_);
   payload.raw("state", host_.log_->keep_aside(state));
   std::string mail;
   JsonWriter out(mail);
   out.begin_array();
-  const auto write = [&out](const std::string& name, const std::string& value) {
+  const auto write = [&](const std::string& name, const std::string& value) {
     out.begin_array();
     out.value(name);
-    out.raw_value(value);
+    out.raw_value(host_.log_->keep_aside(value));
     out.end_array();
   };
   for (const auto& [name, value] : mailbox_) write(name, value);
-  const std::string* cancel = cancelled_ ? &*cancelled_ : nullptr;
   for (const detail::Notice& notice : notices_) {
     if (notice.kind == detail::Notice::Kind::signal) write(notice.id, notice.value);
-    if (notice.kind == detail::Notice::Kind::cancel && cancel == nullptr) cancel = &notice.id;
   }
   out.end_array();
   payload.raw("mailbox", mail);
-  if (cancel != nullptr) payload.text("cancelled", *cancel);
-  Slot* const slot = make_slot(SlotKind::checkpoint, "checkpoint");
+  if (cancelled_) payload.text("cancelled", *cancelled_);
+  for (const detail::Notice& notice : notices_) {
+    if (notice.kind != detail::Notice::Kind::cancel || cancelled_) continue;
+    payload.text("cancelled", notice.id);
+    break;
+  }
+  for (auto& [id, each] : slots_) retired_.push_back(std::move(each));
+  slots_.clear();
+  early_.clear();
+  Slot* const slot = make_slot(SlotKind::checkpoint, "checkpoint", nullptr, site);
   slot->value = "null";
   slot->recorded = true;
   slot->live = true;
   slot->time = host_.log_->wall_time();
   uses_.clear();
-  append(RecordType::Checkpoint, payload_, &site, 0, Level::sync, slot);
+  detail::Notice notice;
+  notice.slot = slot;
+  notice.time = slot->time;
+  notice.seq = append(RecordType::Checkpoint, payload_, &site, 0, Level::sync, slot);
+  begin_generation(notice.seq);
+  notices_.push_back(std::move(notice));
   if (log_.records.size() > 2) log_.records.erase(log_.records.begin() + 1, log_.records.end() - 1);
   return slot;
+}
+
+// What is counted and drawn from here on is the same when the log is read from here.
+void FlowState::begin_generation(std::uint64_t seq) {
+  generation_ = seq;
+  random = Random(log_.id.hash(), "durable task after " + std::to_string(seq));
 }
 
 int FlowState::version(std::string_view change, int oldest, int newest,

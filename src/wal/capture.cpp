@@ -14,13 +14,12 @@ class Capture final : public Log {
   Task<void> begin(const LogIndex&) override { co_return; }
   Batch& batch_for(TaskLog&, std::size_t) override {
     batch_.bytes.clear();
-    batch_.first = batch_.last = nullptr;
     return batch_;
   }
   std::uint32_t seed_of(const Batch&) const noexcept override { return 0; }
   Task<void> write_some() override { co_return; }
   bool anything_queued() const noexcept override { return false; }
-  Ticket* take_tickets() noexcept override { return nullptr; }
+  TicketList take_tickets() noexcept override { return TicketList(); }
 
   Batch batch_;
 };

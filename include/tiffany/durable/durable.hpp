@@ -57,6 +57,10 @@ class [[nodiscard("a Durable does nothing until it is awaited")]] Durable {
       this->stop_at(at);
       return detail::AwaitCall<detail::AwaitSlot<U>>(handle);
     }
+    template <class U>
+    auto await_transform(DurableHandle<U>& handle, Site at = __builtin_source_location()) {
+      return await_transform(std::as_const(handle), at);
+    }
     template <class C>
       requires(!detail::kIsDurableHandle<std::remove_cvref_t<C>>)
     auto await_transform(C&& call, Site at = __builtin_source_location()) noexcept {

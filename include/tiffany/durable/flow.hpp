@@ -111,6 +111,7 @@ class DurableCall : public SystemCall {
   // Asks for what it is; called once.
   virtual void issue() = 0;
   virtual bool ready() const = 0;
+  virtual bool cancellable() const noexcept { return true; }
 
   FlowState* flow_;
   std::source_location site_;
@@ -130,6 +131,9 @@ T decode(const std::string& json) {
   }
 }
 
+// Throws for an empty one.
+FlowState& flow_of(const SlotRef& slot);
+
 // co_await of one handle, or of something that is asked for and awaited at once.
 template <class T>
 class [[nodiscard("this does nothing until awaited")]] AwaitSlot : public DurableCall {
@@ -139,7 +143,7 @@ class [[nodiscard("this does nothing until awaited")]] AwaitSlot : public Durabl
   AwaitSlot(FlowState& flow, Slot* slot, std::source_location site) noexcept
       : DurableCall(flow, site), slot_(slot) {}
   explicit AwaitSlot(const DurableHandle<T>& handle)
-      : DurableCall(*handle.slot().flow(), std::source_location()), slot_(handle.slot().get()) {}
+      : DurableCall(flow_of(handle.slot()), std::source_location()), slot_(handle.slot().get()) {}
   T finish() const;
 
  protected:
@@ -264,6 +268,7 @@ class [[nodiscard("sleep does nothing until awaited")]] SleepCall final : public
   static constexpr CallName call_name{"durable_sleep"};
   SleepCall(FlowState& flow, Duration delay, std::source_location site) noexcept
       : AwaitSlot<void>(flow, site), delay_(delay) {}
+  ~SleepCall();
   void finish();
 
  private:
@@ -278,6 +283,7 @@ class SeveralCall : public DurableCall {
       : DurableCall(flow, site), slots_(std::move(slots)) {}
   ~SeveralCall() = default;
   void issue() override;
+  virtual bool needs_one() const noexcept { return false; }
   std::vector<Slot*> slots_;
 };
 
@@ -292,7 +298,10 @@ class [[nodiscard("race does nothing until awaited")]] RaceCall final : public S
 
  private:
   bool ready() const override;
+  bool needs_one() const noexcept override { return true; }
 };
+bool all_or_one_failed(const std::vector<Slot*>& slots) noexcept;
+void throw_first_failure(FlowState& flow, const std::vector<Slot*>& slots);
 
 template <class... Ts>
 class [[nodiscard("gather does nothing until awaited")]] GatherCall final : public SeveralCall {
@@ -302,7 +311,7 @@ class [[nodiscard("gather does nothing until awaited")]] GatherCall final : publ
   GatherCall(FlowState& flow, std::vector<Slot*> slots, std::source_location site)
       : SeveralCall(flow, std::move(slots), site) {}
   value_type finish() const {
-    check_cancelled(flow());
+    throw_first_failure(flow(), slots_);
     return values(std::index_sequence_for<Ts...>());
   }
 
@@ -322,7 +331,6 @@ class [[nodiscard("gather does nothing until awaited")]] GatherCall final : publ
   }
   bool ready() const override;
 };
-bool all_or_one_failed(const std::vector<Slot*>& slots) noexcept;
 template <class... Ts>
 bool GatherCall<Ts...>::ready() const {
   return all_or_one_failed(slots_);
@@ -355,10 +363,13 @@ class CheckpointWait : public AwaitSlot<void> {
   static constexpr CallName call_name{"durable_checkpoint"};
   CheckpointWait(FlowState& flow, std::string state, std::source_location site)
       : AwaitSlot<void>(flow, site), state_(std::move(state)) {}
+  ~CheckpointWait();
   void finish();
 
  private:
   void issue() override;
+  // Once it is on its way, the task that comes back starts with it: it ends first.
+  bool cancellable() const noexcept override { return slot_ == nullptr; }
   std::string state_;
 };
 
@@ -373,6 +384,14 @@ const std::string* saved_state(FlowState& flow);
 class Flow {
  public:
   using Site = std::source_location;
+
+  // With the place where it is written.
+  struct TypeName {
+    TypeName(const char* name, Site at = Site::current()) : text(name), site(at) {}
+    TypeName(std::string name, Site at = Site::current()) : text(std::move(name)), site(at) {}
+    std::string text;
+    Site site;
+  };
 
   explicit Flow(FlowState& state) noexcept : state_(&state) {}
   Flow(const Flow&) = delete;
@@ -409,9 +428,9 @@ class Flow {
   }
   // Another durable task, by the name it is registered with. It is cancelled when this one ends before it.
   template <class T, class... Args>
-  detail::HandleCall<T> spawn(std::string type, const Args&... args) {
-    return detail::HandleCall<T>(*state_, &detail::issue_child, std::move(type),
-                                 detail::arguments_json(args...), Site::current());
+  detail::HandleCall<T> spawn(TypeName type, const Args&... args) {
+    return detail::HandleCall<T>(*state_, &detail::issue_child, std::move(type.text),
+                                 detail::arguments_json(args...), type.site);
   }
 
   template <class... Ts>
@@ -459,8 +478,8 @@ class Flow {
 
   // Microseconds since 1970: when what the task knows last came to it.
   std::int64_t now() const noexcept;
-  Random& random() noexcept;
-  Uuid uuid() noexcept;
+  Random& random();
+  Uuid uuid();
   // Of this task.
   const Uuid& id() const noexcept;
   bool replaying() const noexcept;

@@ -129,6 +129,7 @@ class HostOptions {
  public:
   HostOptions() = default;
   bool start_paused = false;  // resume nothing by itself
+  bool records_only = false;  // and nothing when asked to: the next to open the log does
   // How many tasks, and how many bytes of their logs, are read and replayed at a time.
   std::size_t replay_tasks = 256;
   std::size_t replay_bytes = std::size_t{32} << 20;

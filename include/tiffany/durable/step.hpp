@@ -11,7 +11,8 @@
 //   at_most_once    That it begins is on the disk before it does. If no end is, nobody knows whether the effect
 //                   took place: the step fails with Errc::step_unknown, and the task decides. It is never run again.
 //   transactional   As idempotent, but first `find(key)` is asked whether the effect took place; if it gives a
-//                   result, that is the result. For effects in a database, which keep the key beside them.
+//                   result, that is the result. For effects in a database, which keep the key beside them. It is
+//                   asked whenever the effect may have taken place: after a crash, and before another attempt.
 #pragma once
 
 #include <chrono>
@@ -114,21 +115,19 @@ class StepOptions {
 // One attempt at a step, for the code that makes it.
 class Attempt {
  public:
-  Attempt(const FlowState& flow, const detail::Slot& slot, int number, std::string details)
-      : flow_(flow), slot_(slot), number_(number), details_(std::move(details)) {}
+  Attempt(FlowState& flow, detail::Slot& slot) noexcept : flow_(flow), slot_(slot) {}
   // The same for every attempt at this step of this task, in this process and in later ones; different for
   // every other step, and for other arguments.
   std::string key() const;
-  int number() const noexcept { return number_; }
-  // Says how far it has come. The last word is kept for the next attempt, also after a crash.
-  void heartbeat(std::string details) { details_ = std::move(details); }
-  const std::string& details() const noexcept { return details_; }
+  int number() const noexcept;
+  // Says how far it has come: a record in the log, which is not waited for. The last word is kept for the
+  // next attempt, also after a crash.
+  void heartbeat(std::string details);
+  const std::string& details() const noexcept;
 
  private:
-  const FlowState& flow_;
-  const detail::Slot& slot_;
-  int number_;
-  std::string details_;
+  FlowState& flow_;
+  detail::Slot& slot_;
 };
 
 namespace detail {
