@@ -1,0 +1,55 @@
+// For tests of durable tasks over a log in memory, in both layouts.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "durable/memory_world.hpp"
+
+namespace tiffany {
+
+// What steps did to the world, while there was one.
+class Effects : public std::vector<std::string> {
+ public:
+  void push_back(std::string what) {
+    if (MemoryWorld::up) vector::push_back(std::move(what));
+  }
+};
+inline Effects effects;
+
+class MemoryTest : public testing::TestWithParam<wal::Layout> {
+ protected:
+  MemoryTest() : world(GetParam()) { effects.clear(); }
+
+  template <class R, class... As>
+  void only(std::string name, Durable<R> (*body)(Flow&, As...)) {
+    world.types = [name, body] {
+      Registry types;
+      types.add(name, 1, body);
+      return types;
+    };
+  }
+  // What a Task fails with; Errc{} when it does not.
+  template <class T>
+  static Task<Errc> error_of(Task<T> task) {
+    try {
+      co_await std::move(task);
+    } catch (const Error& e) {
+      co_return e.code();
+    }
+    co_return Errc{};
+  }
+
+  MemoryWorld world;
+};
+
+#define TIFFANY_IN_BOTH_LAYOUTS(suite)                                                          \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::Values(wal::Layout::journal, wal::Layout::files),  \
+                           [](const testing::TestParamInfo<wal::Layout>& layout) {              \
+                             return layout.param == wal::Layout::journal ? "journal" : "files"; \
+                           })
+
+}  // namespace tiffany

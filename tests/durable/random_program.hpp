@@ -1,0 +1,341 @@
+// Programs of durable tasks that are made from a seed: steps, timers, children, promises, signals, races, cancels
+// and checkpoints. What a program does depends on nothing but its seed and what comes to it; what comes to it is
+// sent by a driver, which is made from the same seed and can be run again after a crash.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "durable/memory_world.hpp"
+
+namespace tiffany::random_program {
+
+using namespace std::chrono_literals;
+
+// What the steps of one run did, by key: an effect that is applied again is the same effect.
+inline std::set<std::string> effects;
+// Promises that tasks wait for, by the name that the task gave them.
+inline std::map<std::string, Uuid> open_promises;
+
+struct State {
+  int round = 0;
+  std::string seen;
+};
+TIFFANY_JSON(State, round, seen)
+
+// One task: `rounds` times some random calls, and a checkpoint between rounds in some of the programs.
+class Body {
+ public:
+  Body(Flow& flow, std::uint64_t seed, int depth) : flow_(flow), seed_(seed), depth_(depth) {}
+
+  Durable<std::string> run() {
+    state_ = flow_.state(State());
+    const bool checkpoints = seed_ % 3 == 0;
+    bool cancelled = false;
+    try {
+      while (state_.round < 3) {
+        choices_ = Random(seed_ * 1000 + static_cast<std::uint64_t>(state_.round), "choices");
+        const std::uint64_t calls = 1 + choices_.below(5);
+        for (std::uint64_t i = 0; i < calls; ++i) co_await call(choices_.below(12));
+        ++state_.round;
+        if (checkpoints) co_await flow_.checkpoint(state_);
+      }
+    } catch (const DurableCancelled&) {
+      cancelled = true;
+    }
+    if (cancelled) {
+      const auto shield = flow_.shield();
+      co_await flow_.step("undo", [this](Attempt& attempt) { note(attempt); });
+      if (seed_ % 2 == 0) co_await flow_.sleep(1min);
+      state_.seen += "undone";
+    }
+    co_return state_.seen;
+  }
+
+ private:
+  static void note(Attempt& attempt) {
+    if (MemoryWorld::up) effects.insert(attempt.key());
+  }
+  void see(const std::string& what) { state_.seen += what + " "; }
+
+  Durable<void> call(std::uint64_t kind) {
+    const int number = static_cast<int>(choices_.below(100));
+    const auto path = flow_.enter("r" + std::to_string(state_.round));
+    switch (kind) {
+      case 0:
+      case 1: {
+        const int got = co_await flow_.step("plain", StepOptions().arguments(number),
+                                            [number](Attempt& attempt) {
+                                              note(attempt);
+                                              return number;
+                                            });
+        see(std::to_string(got));
+        break;
+      }
+      case 2: {
+        const int got = co_await flow_.step("slow", [number](Attempt& attempt) -> Task<int> {
+          co_await sleep(std::chrono::milliseconds(number));
+          note(attempt);
+          co_return number;
+        });
+        see(std::to_string(got));
+        break;
+      }
+      case 3:
+        try {
+          co_await flow_.step("failing", StepOptions().retry(Retry(2, 1s)), [](Attempt& attempt) {
+            note(attempt);
+            throw std::runtime_error("fails");
+          });
+        } catch (const Error& e) {
+          see(e.what());
+        }
+        break;
+      case 4:
+        co_await flow_.sleep(std::chrono::seconds(number));
+        break;
+      case 5: {
+        see(std::to_string(flow_.random().below(1000)));
+        see(flow_.uuid().text().substr(0, 4));
+        see(std::to_string(flow_.version("v", 1, 2)));
+        break;
+      }
+      case 6:
+        if (depth_ == 0) break;
+        co_await children(number);
+        break;
+      case 7:
+        co_await race(number);
+        break;
+      case 8:
+        see(std::to_string(co_await flow_.signal<int>("s")));
+        break;
+      case 9: {
+        auto promise = co_await flow_.promise<int>("p");
+        publish(promise.id());
+        try {
+          see(std::to_string(co_await promise));
+        } catch (const Error& e) {
+          if (e.code() == Errc::durable_cancelled) throw;
+          see(e.what());
+        }
+        break;
+      }
+      case 10: {
+        auto timer = co_await flow_.timer(std::chrono::seconds(number));
+        auto other = co_await flow_.timer(std::chrono::seconds(50));
+        see(std::to_string(co_await flow_.race(timer, other)));
+        break;
+      }
+      default:
+        co_await flow_.step("once", StepOptions().retry(Retry(3, 1s)), [](Attempt& attempt) {
+          if (attempt.number() < 2) throw std::runtime_error("not yet");
+          note(attempt);
+        });
+    }
+  }
+
+  Durable<void> children(int number) {
+    auto a = co_await flow_.spawn<std::string>("body", seed_ * 31 + 1, depth_ - 1);
+    auto b = co_await flow_.spawn<std::string>("body", seed_ * 31 + 2, depth_ - 1);
+    if (number % 3 == 0) {
+      auto [x, y] = co_await flow_.gather(a, b);
+      see(x + y);
+    } else {
+      const std::size_t first = co_await flow_.race(a, b);
+      see(std::to_string(first));
+      see(co_await (first == 0 ? b : a));
+      see(co_await (first == 0 ? a : b));
+    }
+  }
+
+  Durable<void> race(int number) {
+    std::vector<DurableHandle<int>> all;
+    for (int i = 0; i < 3; ++i) {
+      all.push_back(co_await flow_.promise<int>("q"));
+      publish(all.back().id());
+    }
+    if (number % 2 == 0) co_await flow_.sleep(std::chrono::seconds(number));
+    while (!all.empty()) {
+      const std::size_t first = co_await flow_.race(all);
+      std::string got;
+      try {
+        got = std::to_string(co_await all[first]);
+      } catch (const Error& e) {
+        if (e.code() == Errc::durable_cancelled) throw;
+        got = e.what();
+      }
+      see(std::to_string(first) + ":" + got);
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+  }
+
+  void publish(const Uuid& id) {
+    if (MemoryWorld::up) open_promises[id.text()] = id;
+  }
+
+  Flow& flow_;
+  std::uint64_t seed_;
+  int depth_;
+  State state_;
+  Random choices_{0};
+};
+
+inline Durable<std::string> body(Flow& flow, std::uint64_t seed, int depth) {
+  Body task(flow, seed, depth);
+  co_return co_await task.run();
+}
+
+inline Registry types() {
+  Registry all;
+  all.add("body", 1, body);
+  return all;
+}
+
+// ---- What comes from outside ----
+
+// Keeps promises and sends signals until everything has ended; at some time it may cancel one of the roots.
+inline Task<void> drive(Host* host, std::vector<Uuid> roots, std::uint64_t seed, bool cancels) {
+  Random choices(seed, "driver");
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    const std::string arguments = detail::arguments_json(seed * 10 + i, 2);
+    co_await host->start_task("body", arguments, roots[i]);
+  }
+  for (int turn = 0;; ++turn) {
+    bool any = false;
+    const std::vector<DurableInfo> tasks = host->tasks();
+    for (const DurableInfo& info : tasks) {
+      if (info.status != DurableStatus::running) continue;
+      any = true;
+      try {
+        if (choices.below(2) == 0) {
+          co_await host->signal(info.id, "s", static_cast<int>(choices.below(10)));
+        }
+        if (cancels && choices.below(40) == 0) co_await host->cancel(info.id, "at random");
+      } catch (const Error&) {  // it ended meanwhile
+      }
+    }
+    if (!any) co_return;
+    const std::map<std::string, Uuid> open = open_promises;
+    for (const auto& [name, id] : open) {
+      if (choices.below(3) == 0) continue;
+      try {
+        const int value = static_cast<int>(choices.below(100));
+        if (value % 10 == 0) {
+          co_await host->complete_json(id, "broken", false);
+        } else {
+          co_await host->complete(id, value);
+        }
+        open_promises.erase(name);
+      } catch (const Error&) {  // its task does not wait for it now
+      }
+    }
+    co_await sleep(std::chrono::seconds(1 + choices.below(20)));
+  }
+}
+
+struct Outcome {
+  std::map<std::string, std::string> results;  // of the tasks, by id
+  std::map<std::string, std::vector<std::string>> commands;
+  std::set<std::string> effects;
+  std::uint64_t trace = 0;
+  std::size_t slices = 0;
+  bool operator==(const Outcome&) const = default;
+};
+
+inline std::vector<Uuid> roots_of(std::uint64_t seed) {
+  const Uuid base = Uuid::derived(Uuid(), "seed " + std::to_string(seed));
+  return {Uuid::derived(base, "a"), Uuid::derived(base, "b")};
+}
+
+// What a line says without when and where.
+inline std::string said(const std::string& line) {
+  const std::size_t from = line.find("\"type\":");
+  const std::size_t to = line.rfind(",\"seq\":");
+  return line.substr(from, to - from);
+}
+
+// One life; to the end, or for a number of slices.
+inline Outcome live(MemoryWorld& world, std::uint64_t seed, bool cancels,
+                    std::size_t slices = MemoryWorld::kToTheEnd) {
+  world.types = types;
+  const std::vector<Uuid> roots = roots_of(seed);
+  Outcome outcome;
+  std::vector<DurableInfo> tasks;
+  world.live(
+      [&](Host& host) -> Task<void> {
+        co_await drive(&host, roots, seed, cancels);
+        tasks = host.tasks();
+      },
+      slices);
+  outcome.trace = world.trace;
+  outcome.slices = world.slices;
+  outcome.effects = effects;
+  for (const DurableInfo& info : tasks) {
+    outcome.results[info.id.text()] = std::string(name_of(info.status)) + " " + info.detail;
+  }
+  world.each_line([&](const Uuid& id, const std::string& line) {
+    outcome.commands[id.text()].push_back(said(line));
+  });
+  return outcome;
+}
+
+inline void forget() {
+  effects.clear();
+  open_promises.clear();
+}
+
+// A program that is cut off several times. Gives a sentence when something is wrong.
+class Lives {
+ public:
+  Lives(wal::Layout layout, std::uint64_t seed) : world_(layout), seed_(seed) {}
+
+  std::string run() {
+    Random choices(seed_, "crashes");
+    forget();
+    std::map<std::string, std::vector<std::string>> before;
+    for (int life = 0; life < 4; ++life) {
+      const bool last = life == 3;
+      const Outcome outcome =
+          live(world_, seed_, seed_ % 2 == 0, last ? MemoryWorld::kToTheEnd : choices.below(150));
+      if (!world_.recovery.notes.empty()) return "recovery says: " + world_.recovery.text();
+      for (const auto& [id, lines] : before) {
+        const auto now = outcome.commands.find(id);
+        if (now == outcome.commands.end()) return "the log of task " + id + " is gone";
+        if (!goes_on(lines, now->second)) return "the log of task " + id + " was changed";
+      }
+      before = outcome.commands;
+      if (last) return check_ends(outcome);
+    }
+    return "";
+  }
+
+ private:
+  static bool is_checkpoint(const std::string& line) {
+    return line.starts_with(R"("type":"Checkpoint")");
+  }
+  // With everything that was there before, unless a checkpoint has taken its place.
+  static bool goes_on(const std::vector<std::string>& before, const std::vector<std::string>& now) {
+    if (now.size() > 1 && is_checkpoint(now[1]) && (before.size() < 2 || before[1] != now[1])) {
+      return true;
+    }
+    return before.size() <= now.size() && std::equal(before.begin(), before.end(), now.begin());
+  }
+  std::string check_ends(const Outcome& outcome) {
+    for (const auto& [id, result] : outcome.results) {
+      if (result.starts_with("running")) return "task " + id + " has not ended";
+      if (result.starts_with("failed")) return "task " + id + " " + result;
+    }
+    return "";
+  }
+
+  MemoryWorld world_;
+  std::uint64_t seed_;
+};
+
+}  // namespace tiffany::random_program
