@@ -160,11 +160,11 @@ SpawnerAfterOf : public detail::SpawnCall<SpawnerAfterOf<Engine, Hs...>> {
       return Engine::template Spawnable<Fn, std::decay_t<Args>...>::closure(
           std::forward<F>(f), std::forward<Args>(args)...);
     } else {
-      using Flow =
+      using Closure =
           typename detail::FlowOf<typename detail::SignatureOf<Fn>::type, Fn, std::tuple<Hs...>,
                                   detail::Params<typename Hs::value_type...>,
                                   detail::Params<std::decay_t<Args>...>>::type;
-      return Flow(std::forward<F>(f), handles_, std::forward<Args>(args)...);
+      return Closure(std::forward<F>(f), handles_, std::forward<Args>(args)...);
     }
   }
   template <class Closure>
