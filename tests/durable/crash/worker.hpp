@@ -1,0 +1,132 @@
+// One life of the worker of a crash campaign: it opens the log, starts what is not there yet, sends signals,
+// keeps promises, and waits for results. Whatever was acknowledged in an earlier life it does not do again.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "durable/crash/ledger.hpp"
+#include "durable/crash/tasks.hpp"
+
+namespace tiffany::crash {
+
+class Setup {
+ public:
+  Setup(std::string where, wal::Layout how, int count, std::uint64_t number)
+      : directory(std::move(where)), layout(how), tasks(count), seed(number) {}
+  std::string directory;
+  wal::Layout layout;
+  int tasks;
+  std::uint64_t seed;
+
+  Uuid id(int number) const {
+    Random source(seed, "task " + std::to_string(number));
+    return Uuid::random(source);
+  }
+};
+
+class Worker {
+ public:
+  Worker(const Setup& setup, const Ledger& known, int socket)
+      : setup_(setup), known_(known), line_(socket), host_(all_types(), log_options()) {
+    line = &line_;
+  }
+
+  Task<void> live() {
+    const Recovery recovery = co_await host_.open();
+    for (int number = 0; number < setup_.tasks; ++number) {
+      const auto info = host_.info(setup_.id(number));
+      if (!info) continue;
+      line_.tell("H " + std::to_string(number) + " " + std::string(name_of(info->status)) + " " +
+                 info->detail);
+    }
+    line_.tell("O " + std::to_string(recovery.resumed) + " " + std::to_string(recovery.paused) +
+               " " + std::to_string(recovery.diverged) + " " +
+               std::to_string(recovery.quarantined) + " " + std::to_string(recovery.finished) +
+               " " + recovery.text().substr(0, 2000));
+    co_await scope([&](Scope& all) -> Task<void> {
+      for (int number = 0; number < setup_.tasks; ++number) {
+        if (known_.started.count(number) == 0) co_await sleep(200us);
+        all.spawn(&Worker::attend, this, number);
+      }
+    });
+    co_await host_.close();
+    line_.tell("D");
+  }
+
+ private:
+  wal::LogOptions log_options() const {
+    wal::LogOptions options(setup_.directory);
+    options.layout = setup_.layout;
+    options.segment_size = std::size_t{4} << 20;
+    return options;
+  }
+
+  Task<void> attend(int number) {
+    const std::string name = std::to_string(number);
+    const Uuid id = setup_.id(number);
+    co_await host_.start_task(kind_of(number), "[" + name + "]", id);
+    line_.tell("S " + name);
+    const std::string kind = kind_of(number);
+    if (kind == "listener" || kind == "rounds") co_await send_signals(number, id);
+    if (kind == "approved") co_await keep_promise(number, id);
+    const std::string result = co_await host_.result_json(id);
+    line_.tell("R " + name + " " + result);
+  }
+
+  Task<void> send_signals(int number, Uuid id) {
+    for (int k = 0; k < kSignals; ++k) {
+      if (known_.signalled.count({number, k}) > 0) continue;
+      co_await sleep(std::chrono::milliseconds((number + k) % 7));
+      bool sent = true;
+      try {
+        co_await host_.signal(id, "mail", k);
+      } catch (const Error& e) {
+        if (e.code() != Errc::durable_stopped) throw;
+        sent = false;  // it had come before, and the task has ended
+      }
+      if (sent) line_.tell("G " + std::to_string(number) + " " + std::to_string(k));
+    }
+  }
+
+  Task<void> keep_promise(int number, Uuid id) {
+    if (known_.kept.count(number) > 0) co_return;
+    // As a person would, who has got the mail: the task says in a step that it waits.
+    Uuid promise;
+    for (;;) {
+      const auto info = host_.info(id);
+      if (info->status != DurableStatus::running) co_return;
+      promise = Uuid::parse(line_.ask("Q " + std::to_string(number))).value_or(Uuid());
+      if (!promise.nil()) break;
+      co_await sleep(2ms);
+    }
+    try {
+      co_await host_.complete(promise, Value{number} * 7);
+    } catch (const Error& e) {
+      if (e.code() != Errc::unknown_durable) throw;  // it was kept before
+    }
+    line_.tell("K " + std::to_string(number));
+  }
+
+  const Setup& setup_;
+  const Ledger& known_;
+  Line line_;
+  Host host_;
+};
+
+// What a new process does. Never returns.
+[[noreturn]] inline void work(const Setup& setup, const Ledger& known, int socket) {
+  int status = 3;
+  try {
+    Scheduler scheduler;
+    Worker worker(setup, known, socket);
+    run_on(scheduler, worker.live());
+    status = 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "the worker failed: %s\n", e.what());
+  }
+  std::fflush(stderr);
+  ::_exit(status);
+}
+
+}  // namespace tiffany::crash
