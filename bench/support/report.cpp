@@ -56,14 +56,17 @@ struct Setup {
   const char* runs(const Program& program) const { return quick || is_peer(program) ? "1" : "2"; }
 };
 
-// What one workload gave: its unit, and the best value of each program that has it.
+// What one workload gave: its unit, and the best value of each program that has it. The more the better when
+// it is something per second, the less the better when it is not.
 struct Row {
   std::string unit;
   std::map<std::string, double> best;
 
+  bool rate() const { return unit.ends_with("/s"); }
   void add(const std::string& program, double value) {
     const auto [entry, is_new] = best.emplace(program, value);
-    if (!is_new) entry->second = std::min(entry->second, value);
+    if (is_new) return;
+    entry->second = rate() ? std::max(entry->second, value) : std::min(entry->second, value);
   }
   std::optional<double> of(const std::string& program) const {
     const auto entry = best.find(program);
@@ -168,7 +171,7 @@ std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
 }
 
 void print_table(const Setup& setup, const Rows& rows) {
-  std::printf("%-18s %-4s %9s %9s %10s", "workload", "unit", "ours", "floor", "ours/floor");
+  std::printf("%-18s %-7s %9s %9s %10s", "workload", "unit", "ours", "floor", "ours/floor");
   for (const Program& program : setup.programs) {
     if (!is_peer(program)) continue;
     std::printf(" | %9s %10s", program.name.c_str(), (program.name + "/ours").c_str());
@@ -178,7 +181,7 @@ void print_table(const Setup& setup, const Rows& rows) {
     const Row& row = rows.at(workload.name);
     const auto ours = row.of("ours");
     const auto floor = row.of("floor");
-    std::printf("%-18s %-4s %9s %9s %10s", workload.name.c_str(), row.unit.c_str(),
+    std::printf("%-18s %-7s %9s %9s %10s", workload.name.c_str(), row.unit.c_str(),
                 number(ours).c_str(), number(floor).c_str(),
                 number(ratio(ours, floor), "%.2f").c_str());
     for (const Program& program : setup.programs) {
