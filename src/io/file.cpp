@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,6 +46,10 @@ FileCall::FileCall(Kind what, std::string path, std::string to, const char* name
 std::string FileCall::subject() const {
   if (path_.empty()) return describe_descriptor(fd);
   return to_.empty() ? path_ : path_ + " to " + to_;
+}
+
+WriteAt File::write_synced(std::uint64_t at, Bytes bytes) const noexcept {
+  return WriteAt(descriptor_, static_cast<std::int64_t>(at), bytes, RWF_DSYNC);
 }
 
 FileCall File::sync() const noexcept { return {Operation::Kind::sync, descriptor_, "fsync"}; }

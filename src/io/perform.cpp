@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +28,10 @@ std::int64_t call(Operation& op) noexcept {
       return op.offset < 0 ? ::read(op.fd, bytes, size) : ::pread(op.fd, bytes, size, op.offset);
     case Kind::write:
       if (op.offset < 0) return ::write(op.fd, bytes, size);
+      if (op.flags != 0) {
+        const iovec all{bytes, size};
+        return ::pwritev2(op.fd, &all, 1, op.offset + static_cast<off_t>(op.progress), op.flags);
+      }
       return ::pwrite(op.fd, bytes, size, op.offset + static_cast<off_t>(op.progress));
     case Kind::recv:
       return ::recv(op.fd, bytes, size, op.flags | MSG_DONTWAIT);

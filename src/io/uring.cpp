@@ -159,7 +159,9 @@ class Uring final : public Backend {
       case Kind::read:
         return io_uring_prep_read(&entry, op.fd, bytes, size, offset);
       case Kind::write:
-        return io_uring_prep_write(&entry, op.fd, bytes, size, offset);
+        io_uring_prep_write(&entry, op.fd, bytes, size, offset);
+        entry.rw_flags = op.flags;
+        return;
       case Kind::recv:
         return io_uring_prep_recv(&entry, op.fd, bytes, size, op.flags);
       case Kind::send:

@@ -12,6 +12,7 @@ class Capture final : public Log {
 
  private:
   Task<void> begin(const LogIndex&) override { co_return; }
+  Task<void> end() override { co_return; }
   Batch& batch_for(TaskLog&, std::size_t) override {
     batch_.bytes.clear();
     return batch_;

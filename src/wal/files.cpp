@@ -64,6 +64,8 @@ class Files final : public Log {
     return content->bytes().size() - std::min<std::size_t>(size, content->bytes().size());
   }
 
+  Task<void> end() override { co_return; }
+
   Batch& batch_for(TaskLog& task, std::size_t) override {
     OfTask& own = of_task_[task.id];
     if (own.queued && own.batch >= taken_) return batches_[own.batch - taken_];
@@ -109,8 +111,7 @@ class Files final : public Log {
   }
   Task<void> write_one(Batch* batch, Semaphore::Permit) {
     DiskFile& file = *of_task_[batch->task].file;
-    co_await file.write(batch->offset, batch->bytes);
-    co_await file.sync();
+    co_await file.write_synced(batch->offset, batch->bytes);
   }
   void forget_files() {
     std::erase_if(of_task_, [this](const auto& entry) {

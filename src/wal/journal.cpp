@@ -8,6 +8,7 @@
 
 #include "tiffany/base/crc32c.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/engine/spawn.hpp"
 #include "tiffany/wal/log.hpp"
 
 namespace tiffany::wal {
@@ -38,6 +39,7 @@ class Journal final : public Log {
     next_segment(last + 1, after);
     co_await prepare();
   }
+  Task<void> end() override { co_await nobody_prepares_.wait(); }
 
   Batch& batch_for(TaskLog&, std::size_t size) override {
     if (tail() + size > options_.segment_size) next_segment(tail_segment_ + 1, tail());
@@ -102,14 +104,13 @@ class Journal final : public Log {
     close_batch();
     Batch& batch = batches_.front();
     if (batch.file != open_segment_) co_await open(batch.file);
-    co_await file_->write(batch.offset, batch.bytes);
-    co_await file_->sync();
+    co_await file_->write_synced(batch.offset, batch.bytes);
     note_synced(batch);
     Batch done = std::move(batches_.front());
     batches_.pop_front();
     written(done.bytes.size());
     tell(done);
-    if (tail() > options_.segment_size / 2 && prepared_ == nullptr) co_await prepare();
+    if (tail() > options_.segment_size / 2) prepare_ahead();
   }
 
   TicketList take_tickets() noexcept override {
@@ -121,6 +122,7 @@ class Journal final : public Log {
   }
 
   Task<void> open(std::uint32_t number) {
+    co_await nobody_prepares_.wait();
     if (prepared_ == nullptr) co_await prepare();
     co_await disk().rename(path("next"), path(segment_name(number)));
     co_await disk().sync_directory(options_.directory);
@@ -138,6 +140,36 @@ class Journal final : public Log {
     }
     co_await file->sync();
     prepared_ = std::move(file);
+  }
+
+  // Beside the writer, which has better things to do. What goes wrong here goes wrong again when the segment is
+  // needed and still not there; then it matters.
+  void prepare_ahead() {
+    if (prepared_ != nullptr || !nobody_prepares_.is_set()) return;
+    nobody_prepares_.reset();
+    scheduler_.spawn(&Journal::prepare_beside, Preparing(shared_from_this(), nobody_prepares_));
+  }
+  // Says so when it is over, also when it is cancelled before it begins.
+  class Preparing {
+   public:
+    Preparing(std::shared_ptr<Log> log, Event& nobody) noexcept
+        : log_(std::move(log)), nobody_(nobody) {}
+    Preparing(Preparing&&) noexcept = default;
+    Preparing& operator=(Preparing&&) = delete;
+    ~Preparing() {
+      if (log_ != nullptr) nobody_.set();
+    }
+    Task<void> run() const { return static_cast<Journal&>(*log_).prepare(); }
+
+   private:
+    std::shared_ptr<Log> log_;
+    Event& nobody_;
+  };
+  static Task<void> prepare_beside(Preparing preparing) {
+    try {
+      co_await preparing.run();
+    } catch (const std::exception&) {
+    }
   }
 
   void note_synced(const Batch& batch) noexcept {
@@ -165,6 +197,7 @@ class Journal final : public Log {
   std::uint32_t open_segment_ = 0;
   std::unique_ptr<DiskFile> file_;
   std::unique_ptr<DiskFile> prepared_;
+  Event nobody_prepares_{true};
   std::unique_ptr<DiskFile> mark_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tiffany/base/error.hpp"
+#include "tiffany/core/sleep.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/structured.hpp"
 #include "tiffany/wal/values.hpp"
@@ -15,6 +16,8 @@ namespace tiffany::wal {
 namespace {
 
 constexpr std::size_t kSmallestSegment = std::size_t{4} << 10;
+// So much is written at once. Less waits for the end of the turn: whoever is ready now may have more.
+constexpr std::size_t kWorthASync = std::size_t{64} << 10;
 
 std::int64_t microseconds(Time time) noexcept { return time.time_since_epoch().count() / 1000; }
 
@@ -196,6 +199,7 @@ void Log::start_writing() {
 
 Task<void> Log::write_all() {
   while (anything_queued() && sealed_ == nullptr) {
+    if (queued_ < kWorthASync) co_await sleep_until(scheduler_.now());
     co_await write_values();
     co_await write_some();
   }
@@ -280,6 +284,7 @@ Task<void> Log::close() {
   append(own_, Entry{RecordType::ShutdownMarker, nil, "\"reason\":\"closed\""});
   closed_ = true;
   co_await flush();
+  co_await end();
   lock_.reset();
 }
 

@@ -6,24 +6,24 @@
 namespace tiffany::wal {
 namespace {
 
-constexpr std::string_view kOpen = R"({"$value":")";
-constexpr std::size_t kNameSize = 64;
+constexpr std::string_view kReference = R"({"$value":")";
+constexpr std::size_t kHashSize = 64;
 
 }  // namespace
 
 bool belongs_aside(std::string_view json) noexcept {
-  return json.size() > kLongestValue || json.starts_with(kOpen);
+  return json.size() > kLongestValue || json.starts_with(kReference);
 }
 
 std::string value_name(std::string_view json) { return sha256_hex(json); }
 
 std::string value_reference(const std::string& name, std::size_t size) {
-  return std::string(kOpen) + name + "\",\"size\":" + std::to_string(size) + "}";
+  return std::string(kReference) + name + "\",\"size\":" + std::to_string(size) + "}";
 }
 
 std::string value_of(Disk& disk, const std::string& directory, std::string_view json) {
-  if (!json.starts_with(kOpen)) return std::string(json);
-  const std::string name(json.substr(kOpen.size(), kNameSize));
+  if (!json.starts_with(kReference)) return std::string(json);
+  const std::string name(json.substr(kReference.size(), kHashSize));
   const std::string path = directory + "/values/" + name + ".json";
   if (name.find('/') != std::string::npos || !disk.exists(path)) {
     throw Error(Errc::log_damaged,

@@ -25,6 +25,8 @@ class DiskFile {
   // Until everything that was written is on the disk. After an error nobody knows what is: the file
   // must not be used any more.
   virtual Task<void> sync() = 0;
+  // The two in one. What was written before may be synced with it, or not.
+  virtual Task<void> write_synced(std::uint64_t at, std::string_view bytes);
   // A hint that may be lost: it is neither awaited nor synced.
   virtual void note(std::uint64_t at, std::string_view bytes) noexcept = 0;
 };

@@ -6,8 +6,8 @@
 //   co_await log->close();                               // ShutdownMarker, synced
 //
 // A system task of the scheduler writes what has been appended, syncs it, and tells those who wait; what is
-// appended meanwhile goes with the next sync. There is no timer: one record alone is synced at once, and
-// five hundred that wait at the same time share one sync. The task exists while there is something to
+// appended meanwhile goes with the next sync. There is no timer: a record waits for the end of the turn of
+// the scheduler at most, so one alone is synced at once, and five hundred that come together share a sync. The task exists while there is something to
 // write, so that a log at rest keeps no scheduler running.
 //
 // One process at a time: the directory is locked, and each owner has a higher epoch than the one before.
@@ -177,6 +177,8 @@ class Log : public std::enable_shared_from_this<Log> {
   // Takes everything that is queued and has a ticket, to fail it.
   virtual TicketList take_tickets() noexcept = 0;
   virtual Task<void> begin(const LogIndex& index) = 0;
+  // Until nothing of it touches the directory any more.
+  virtual Task<void> end() = 0;
   // A new segment: its first line.
   std::string owner_payload(std::uint32_t segment, std::uint64_t after) const;
   void tell(Batch& batch) noexcept;
