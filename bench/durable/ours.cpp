@@ -211,55 +211,59 @@ double scan_speed(const bench::Suite& suite) {
 
 Task<void> start_one(Host* host) { co_await host->start("waiting", 3); }
 
-Task<void> leave_waiting(std::string directory, std::size_t tasks) {
-  const Registry types = all_types();
-  Host host(types, wal::LogOptions(std::move(directory)));
-  co_await host.open();
+Task<void> leave_waiting(Host* host, std::size_t tasks, bool* done) {
+  co_await host->open();
   co_await scope([&](Scope& all) -> Task<void> {
-    for (std::size_t i = 0; i < tasks; ++i) all.spawn(start_one, &host);
+    for (std::size_t i = 0; i < tasks; ++i) all.spawn(start_one, host);
     co_return;
   });
-  // Everybody waits when nothing has been written for a while.
-  for (std::uint64_t records = 0; records != host.log().counters().records;) {
-    records = host.log().counters().records;
-    co_await sleep(std::chrono::milliseconds(200));
-    co_await host.log().flush();
-  }
-  co_await host.close();
+  // A beginning, three steps and a promise of each.
+  while (host->log().counters().records < 5 * tasks) co_await sleep(std::chrono::milliseconds(1));
+  co_await host->log().flush();
+  *done = true;
 }
 
 struct Resumed {
   double seconds = 0;
   double bytes_each = 0;
 };
-Task<Resumed> resume_all(std::string directory, std::size_t tasks) {
-  const Registry types = all_types();
-  Host host(types, wal::LogOptions(std::move(directory)));
+Task<void> resume_all(Host* host, std::size_t tasks, Resumed* resumed, bool* done) {
   const std::size_t before = bench::rss_bytes();
   const Stopwatch watch;
-  const Recovery recovery = co_await host.open();
-  Resumed resumed;
-  resumed.seconds = watch.seconds();
+  const Recovery recovery = co_await host->open();
+  resumed->seconds = watch.seconds();
   bench::check(recovery.resumed == tasks, "every task is resumed");
-  resumed.bytes_each =
+  resumed->bytes_each =
       static_cast<double>(bench::rss_bytes() - before) / static_cast<double>(tasks);
-  co_await host.close();
-  co_return resumed;
+  *done = true;
+}
+
+// Until it is done; what is left then is left to the end of the process, as in a crash.
+template <class F, class... Args>
+void run_and_leave(const std::string& directory, F program, Args... args) {
+  auto* const scheduler = new Scheduler;
+  auto* const types = new Registry(all_types());
+  auto* const host = new Host(*types, wal::LogOptions(directory));
+  bool done = false;
+  scheduler->spawn(program, host, args..., &done);
+  while (!done) scheduler->poll(scheduler->now() + std::chrono::seconds(1));
 }
 
 Resumed resume(std::size_t tasks) {
   const Scratch scratch;
   bench::in_child([&] {
-    Scheduler scheduler;
-    run_on(scheduler, leave_waiting(scratch.path() + "/wal", tasks));
+    run_and_leave(scratch.path() + "/wal", leave_waiting, tasks);
     return 0.0;
   });
-  Scheduler scheduler;
-  return run_on(scheduler, resume_all(scratch.path() + "/wal", tasks));
+  Resumed resumed;
+  run_and_leave(scratch.path() + "/wal", resume_all, tasks, &resumed);
+  return resumed;
 }
 
 double resume_ms(const bench::Suite&) { return resume(100'000).seconds * 1e3; }
-double rss_of_live(const bench::Suite&) { return resume(100'000).bytes_each; }
+double rss_of_live(const bench::Suite& suite) {
+  return resume(suite.scale(100'000, 20'000)).bytes_each;
+}
 
 // ---- History
 

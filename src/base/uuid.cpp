@@ -1,5 +1,6 @@
 #include "tiffany/base/uuid.hpp"
 
+#include <array>
 #include <cstring>
 
 namespace tiffany {
@@ -11,12 +12,17 @@ bool dash_before(std::size_t byte) noexcept {
   return byte == 4 || byte == 6 || byte == 8 || byte == 10;
 }
 
-int digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+// By character; 16 for those that are no digits.
+constexpr std::array<std::uint8_t, 256> digit_table() {
+  std::array<std::uint8_t, 256> table{};
+  table.fill(16);
+  for (std::uint8_t i = 0; i < 16; ++i) {
+    table[static_cast<unsigned char>(kDigits[i])] = i;
+    if (i >= 10) table[static_cast<unsigned char>('A' + i - 10)] = i;
+  }
+  return table;
 }
+constexpr std::array<std::uint8_t, 256> kDigitOf = digit_table();
 
 }  // namespace
 
@@ -64,14 +70,16 @@ std::optional<Uuid> Uuid::parse(std::string_view text) noexcept {
   if (text.size() != 36) return std::nullopt;
   Uuid uuid;
   std::size_t at = 0;
+  unsigned seen = 0;
   for (std::size_t i = 0; i < 16; ++i) {
     if (dash_before(i) && text[at++] != '-') return std::nullopt;
-    const int high = digit(text[at]);
-    const int low = digit(text[at + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    uuid.bytes_[i] = static_cast<std::uint8_t>(high * 16 + low);
+    const unsigned high = kDigitOf[static_cast<unsigned char>(text[at])];
+    const unsigned low = kDigitOf[static_cast<unsigned char>(text[at + 1])];
+    seen |= high | low;
+    uuid.bytes_[i] = static_cast<std::uint8_t>(high << 4 | low);
     at += 2;
   }
+  if (seen >= 16) return std::nullopt;
   return uuid;
 }
 

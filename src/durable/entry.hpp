@@ -47,6 +47,11 @@ class HostCore::Changing {
   Event& changed_;
 };
 
+// A file without a whole record, and without damage, is of a task whose first record was never acknowledged.
+inline bool came_to_be(const wal::TaskLog& task) noexcept {
+  return !task.id.nil() && (!task.records.empty() || !task.quarantine.empty());
+}
+
 namespace detail {
 
 inline std::string trace_text(std::uint64_t trace) {

@@ -169,7 +169,9 @@ FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id, const Recor
       early_.erase(early);
     }
   }
-  slots_.insert_or_assign(std::move(id), std::move(slot));
+  const auto before = slots_.find(made->id);
+  if (before != slots_.end()) slots_.erase(before);  // with its key
+  slots_.emplace(made->id, std::move(slot));
   return made;
 }
 

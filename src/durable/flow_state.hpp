@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -211,17 +211,17 @@ class FlowState {
   int log_version_ = 1;
   DurableCall* waiting_ = nullptr;
   std::unordered_map<std::string, std::uint32_t> uses_;
-  std::unordered_map<std::string, std::unique_ptr<Slot>> slots_;
+  std::unordered_map<std::string_view, std::unique_ptr<Slot>> slots_;  // by Slot::id
   std::vector<detail::Recorded> commands_;
   std::size_t next_command_ = 0;
   std::vector<std::unique_ptr<Slot>> retired_;  // from before the last checkpoint
   std::unordered_map<std::string, detail::Notice> early_;
   std::vector<Uuid> kept_;              // promises
-  std::deque<detail::Notice> notices_;  // in the order of the log
+  std::list<detail::Notice> notices_;  // in the order of the log
   std::size_t told_ = 0;                // how many of them are on the disk
   std::size_t cancels_ = 0;             // how many of them are cancels
   bool held_ = false;                   // nothing was asked for, as a cancel comes first
-  std::deque<std::pair<std::string, std::string>> mailbox_;
+  std::list<std::pair<std::string, std::string>> mailbox_;
   std::optional<std::string> cancelled_;
   Slot* busy_ = nullptr;  // the step that a task works for
   bool unwinding_ = false;

@@ -21,7 +21,7 @@ using wal::RecordType;
 class History {
  public:
   std::vector<Recorded> commands;
-  std::deque<Notice> notices;
+  std::list<Notice> notices;
 
   Recorded& command(std::string kind, std::string id) {
     const auto known = by_id_.find(id);

@@ -65,7 +65,7 @@ void HostCore::open_to_look() {
   log_ = wal::Log::look_at(log_options_, index_);
   options_.start_paused = true;
   for (const auto& task : index_.tasks) {
-    if (!task->id.nil()) prepare(add_entry(*task));
+    if (came_to_be(*task)) prepare(add_entry(*task));
   }
 }
 

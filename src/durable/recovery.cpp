@@ -37,7 +37,7 @@ Task<Recovery> HostCore::open() {
                               " bytes of an unfinished write were cut off.");
   }
   for (const auto& task : index_.tasks) {
-    if (!task->id.nil()) add_entry(*task);
+    if (came_to_be(*task)) add_entry(*task);
   }
   std::vector<Entry*> unfinished;  // tasks that are resumed may ask how others ended
   for (Entry* entry : order_) {

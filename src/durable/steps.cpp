@@ -33,9 +33,7 @@ class Payload {
   explicit Payload(std::string& out) : out_(out) { out_.clear(); }
   Payload& text(std::string_view name, std::string_view value) {
     begin(name);
-    std::string quoted;
-    JsonWriter(quoted).value(value);
-    out_ += quoted;
+    JsonWriter(out_).value(value);
     return *this;
   }
   Payload& raw(std::string_view name, std::string_view json) {
@@ -427,7 +425,7 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
     if (slot->arrived || (slot->recorded && !slot->wanted)) continue;
     throw Error(Errc::durable_misuse,
                 "A checkpoint cannot be made while " + std::string(name_of(slot->kind)) + " \"" +
-                    id + "\" is under way; await it" +
+                    slot->id + "\" is under way; await it" +
                     (slot->kind == SlotKind::child ? "." : ", or drop its handle."));
   }
   if (!finish()) return nullptr;

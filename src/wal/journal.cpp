@@ -1,7 +1,6 @@
 // Segments that all tasks share. A segment is filled with zeros once, before its first use, and used again
 // when nothing in it is needed any more: writing over what is there is what a disk syncs fastest.
 #include <algorithm>
-#include <cstdio>
 #include <deque>
 #include <string>
 #include <utility>
@@ -15,6 +14,13 @@ namespace tiffany::wal {
 namespace {
 
 constexpr std::size_t kLargestBatch = std::size_t{1} << 20;
+
+void put_number(char* to, std::size_t digits, std::uint64_t number) noexcept {
+  for (std::size_t i = digits; i-- > 0; number /= 10) to[i] = static_cast<char>('0' + number % 10);
+}
+void put_hex(char* to, std::uint32_t number) noexcept {
+  for (std::size_t i = 8; i-- > 0; number >>= 4) to[i] = "0123456789abcdef"[number & 15];
+}
 
 class Journal final : public Log {
  public:
@@ -48,6 +54,8 @@ class Journal final : public Log {
       batches_.emplace_back();
       batches_.back().file = tail_segment_;
       batches_.back().offset = tail_;
+      batches_.back().bytes = std::move(spare_);  // its memory
+      batches_.back().bytes.clear();
       closed_ = false;
     }
     return batches_.back();
@@ -109,6 +117,7 @@ class Journal final : public Log {
     Batch done = std::move(batches_.front());
     batches_.pop_front();
     written(done.bytes.size());
+    spare_ = std::move(done.bytes);
     tell(done);
     if (tail() > options_.segment_size / 2) prepare_ahead();
   }
@@ -173,10 +182,10 @@ class Journal final : public Log {
   }
 
   void note_synced(const Batch& batch) noexcept {
-    char text[31];
-    std::snprintf(text, sizeof text, "%08u %012llu ", batch.file,
-                  static_cast<unsigned long long>(batch.offset + batch.bytes.size()));
-    std::snprintf(text + 22, 9, "%08x", crc32c(std::string_view(text, 22)));
+    char text[31] = "00000000 000000000000 ";
+    put_number(text, 8, batch.file);
+    put_number(text + 9, 12, batch.offset + batch.bytes.size());
+    put_hex(text + 22, crc32c(std::string_view(text, 22)));
     mark_->note(0, std::string_view(text, 30));
   }
 
@@ -190,6 +199,7 @@ class Journal final : public Log {
   std::string path(const std::string& name) const { return options_.directory + "/" + name; }
 
   std::deque<Batch> batches_;
+  std::string spare_;
   bool closed_ = true;  // the last batch takes no more lines
   std::uint32_t tail_segment_ = 0;
   std::uint64_t tail_ = 0;  // where the last line ends, when its batch is closed

@@ -16,8 +16,10 @@ namespace tiffany::wal {
 namespace {
 
 constexpr std::size_t kSmallestSegment = std::size_t{4} << 10;
-// So much is written at once. Less waits for the end of the turn: whoever is ready now may have more.
-constexpr std::size_t kWorthASync = std::size_t{64} << 10;
+// So much is written at once. Less waits while others are ready, who may have more; for so many turns of the
+// scheduler at most.
+constexpr std::size_t kWorthASync = std::size_t{256} << 10;
+constexpr int kMostTurns = 8;
 
 std::int64_t microseconds(Time time) noexcept { return time.time_since_epoch().count() / 1000; }
 
@@ -199,7 +201,10 @@ void Log::start_writing() {
 
 Task<void> Log::write_all() {
   while (anything_queued() && sealed_ == nullptr) {
-    if (queued_ < kWorthASync) co_await sleep_until(scheduler_.now());
+    for (int turns = 0; turns < kMostTurns && queued_ < kWorthASync; ++turns) {
+      co_await sleep_until(scheduler_.now());
+      if (scheduler_.ready_len() == 0) break;
+    }
     co_await write_values();
     co_await write_some();
   }

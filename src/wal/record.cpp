@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cstring>
 
 #include "tiffany/base/crc32c.hpp"
 
@@ -26,18 +27,46 @@ constexpr std::size_t kTsSize = 27;
 constexpr std::size_t kUuidSize = 36;
 constexpr std::size_t kTail = kCrc.size() + 8 + 2;  // the checksum, the quote and the brace
 
-void append_number(std::string& out, std::uint64_t number) {
-  std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  out.append(digits.data(), end.ptr);
-}
+constexpr char kHex[] = "0123456789abcdef";
 
 void append_hex(std::string& out, std::uint32_t value) {
-  constexpr char kHex[] = "0123456789abcdef";
   char text[8];
   for (int i = 0; i < 8; ++i) text[i] = kHex[(value >> (28 - 4 * i)) & 15];
   out.append(text, 8);
 }
+
+// Puts the short parts of a line together before they are appended.
+class Pieces {
+ public:
+  explicit Pieces(std::string& out) noexcept : out_(out) {}
+  void add(std::string_view text) {
+    if (text.size() > sizeof text_ - size_) flush();
+    if (text.size() > sizeof text_) {
+      out_ += text;
+      return;
+    }
+    std::memcpy(text_ + size_, text.data(), text.size());
+    size_ += text.size();
+  }
+  void number(std::uint64_t number) {
+    if (sizeof text_ - size_ < 20) flush();
+    const auto end = std::to_chars(text_ + size_, text_ + sizeof text_, number);
+    size_ = static_cast<std::size_t>(end.ptr - text_);
+  }
+  void hex(std::uint32_t value) {
+    if (sizeof text_ - size_ < 8) flush();
+    for (int i = 0; i < 8; ++i) text_[size_++] = kHex[(value >> (28 - 4 * i)) & 15];
+  }
+  void flush() {
+    out_.append(text_, size_);
+    size_ = 0;
+  }
+
+ private:
+  std::string& out_;
+  std::size_t size_ = 0;
+  char text_[240];
+};
 
 // A file name from the compiler: escaped only where that is needed, which is hardly ever.
 void append_file(std::string& out, std::string_view file) {
@@ -106,6 +135,8 @@ std::string_view name_of(RecordType type) noexcept {
 }
 
 RecordType record_type(std::string_view name) noexcept {
+  // The one that most records have.
+  if (name == kNames[static_cast<std::size_t>(RecordType::StepEnd)]) return RecordType::StepEnd;
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
     if (kNames[i] == name) return static_cast<RecordType>(i);
   }
@@ -151,39 +182,43 @@ std::optional<std::int64_t> parse_time(std::string_view text) noexcept {
 void append_line(std::string& out, const Entry& entry, std::string_view ts, std::uint32_t seed,
                  bool first_of_batch) {
   const std::size_t start = out.size();
-  if (first_of_batch) out += ' ';
-  out += R"({"v":1,"ts":")";
-  out += ts;
-  out += kType;
-  out += name_of(entry.type);
-  out += kTask;
-  out += entry.task;
-  out += '"';
+  Pieces pieces(out);
+  if (first_of_batch) pieces.add(" ");
+  pieces.add(R"({"v":1,"ts":")");
+  pieces.add(ts);
+  pieces.add(kType);
+  pieces.add(name_of(entry.type));
+  pieces.add(kTask);
+  pieces.add(entry.task);
+  pieces.add("\"");
   if (!entry.payload.empty()) {
-    out += ',';
-    out += entry.payload;
+    pieces.add(",");
+    pieces.add(entry.payload);
   }
-  out += kSeq;
-  append_number(out, entry.seq);
-  out += R"(,"tid":)";
-  append_number(out, entry.tid);
-  out += R"(,"vt":)";
-  append_number(out, static_cast<std::uint64_t>(entry.vt < 0 ? 0 : entry.vt));
+  pieces.add(kSeq);
+  pieces.number(entry.seq);
+  pieces.add(R"(,"tid":)");
+  pieces.number(entry.tid);
+  pieces.add(R"(,"vt":)");
+  pieces.number(static_cast<std::uint64_t>(entry.vt < 0 ? 0 : entry.vt));
   if (!entry.file.empty()) {
-    out += R"(,"loc":")";
+    pieces.add(R"(,"loc":")");
+    pieces.flush();
     append_file(out, entry.file);
-    out += ':';
-    append_number(out, entry.line);
-    out += '"';
+    pieces.add(":");
+    pieces.number(entry.line);
+    pieces.add("\"");
   }
   if (entry.cause != 0) {
-    out += R"(,"cause":)";
-    append_number(out, entry.cause);
+    pieces.add(R"(,"cause":)");
+    pieces.number(entry.cause);
   }
+  pieces.flush();
   const std::uint32_t crc = crc32c(std::string_view(out).substr(start), seed);
-  out += kCrc;
-  append_hex(out, crc);
-  out += "\"}\n";
+  pieces.add(kCrc);
+  pieces.hex(crc);
+  pieces.add("\"}\n");
+  pieces.flush();
 }
 
 LineFault read_line(std::string_view line, std::uint32_t seed, RecordView& view) noexcept {
@@ -215,8 +250,11 @@ LineFault read_line(std::string_view line, std::uint32_t seed, RecordView& view)
   rest.remove_prefix(kUuidSize);
   if (!take(rest, "\"")) return LineFault::not_a_record;
   // After the number of the record come only numbers and a place: the last that looks like one is it.
-  const std::size_t seq = rest.rfind(kSeq);
-  if (seq == std::string_view::npos) return LineFault::not_a_record;
+  if (rest.size() < kTail) return LineFault::not_a_record;
+  std::size_t seq = rest.size() - kTail;
+  while (!(rest[seq] == ',' && rest.substr(seq).starts_with(kSeq))) {
+    if (seq-- == 0) return LineFault::not_a_record;
+  }
   if (seq > 0) view.payload = rest.substr(1, seq - 1);
   rest.remove_prefix(seq + kSeq.size());
   return take_number(rest, view.seq) ? LineFault::none : LineFault::not_a_record;

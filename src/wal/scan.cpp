@@ -291,7 +291,12 @@ class Reader {
   // False when it cannot be right; `wrong_` says why.
   bool take(const RecordView& view, std::uint32_t number, std::uint64_t at) {
     const std::optional<Uuid> id = Uuid::parse(view.task);
-    const std::optional<std::int64_t> time = parse_time(view.ts);
+    // Records that came together have the same time.
+    if (view.ts != last_ts_) {
+      last_time_ = parse_time(view.ts);
+      last_ts_.assign(view.ts);
+    }
+    const std::optional<std::int64_t> time = last_time_;
     if (!id || !time) {
       wrong_ = !id ? "a UUID as task_id" : "a time as ts";
       return false;
@@ -365,6 +370,8 @@ class Reader {
   std::optional<Uuid> own_;             // the task of the file
   std::uint64_t end_ = 0;
   std::optional<std::uint64_t> last_batch_;  // where the last one begins; found when asked for
+  std::string last_ts_;
+  std::optional<std::int64_t> last_time_;
   std::string wrong_;
   std::vector<Suspicion> suspicions_;
 };

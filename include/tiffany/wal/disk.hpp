@@ -1,8 +1,8 @@
 // Everything that a log does to the world outside, in one place, so that tests can put another world
 // under it: one that tears writes, loses what was not synced, and fails.
 //
-// What is awaited goes through the reactor of the scheduler and blocks nobody else; what is not is
-// short, or is done before anything else runs.
+// What is awaited goes through the reactor of the scheduler and blocks nobody else, unless there is nobody who
+// could be blocked; what is not is short, or is done before anything else runs.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,8 @@
 //   co_await log->close();                               // ShutdownMarker, synced
 //
 // A system task of the scheduler writes what has been appended, syncs it, and tells those who wait; what is
-// appended meanwhile goes with the next sync. There is no timer: a record waits for the end of the turn of
-// the scheduler at most, so one alone is synced at once, and five hundred that come together share a sync. The task exists while there is something to
+// appended meanwhile goes with the next sync. There is no timer: a record waits for those who are ready at
+// the same time and for nothing else, so one alone is synced at once, and five hundred that come together share a sync. The task exists while there is something to
 // write, so that a log at rest keeps no scheduler running.
 //
 // One process at a time: the directory is locked, and each owner has a higher epoch than the one before.
