@@ -172,6 +172,9 @@ class FlowState {
   std::uint64_t trace = 0;  // over what was asked for, and what came
   std::size_t compared = 0;
   std::size_t bytes = 0;  // of the log that is being replayed
+  // The task and its last checkpoint, behind which the names of steps and promises come again: what is named
+  // after them outside begins with this.
+  std::string name_outside() const;
 
  private:
   friend struct detail::Slot;
@@ -228,6 +231,7 @@ class FlowState {
   bool live_ = false;             // the end of the log was reached once
   bool back_ = false;             // it was loaded, and no step has ended since
   bool inline_ = false;           // the code of a step runs in the task itself
+  std::uint64_t checkpoint_ = 0;  // the record of the last one
   std::uint64_t generation_ = 0;  // the last record from which things are counted anew
   std::string payload_;           // scratch
 };

@@ -76,7 +76,7 @@ Duration Retry::pause_after(int attempt) const noexcept {
 }
 
 std::string Attempt::key() const {
-  std::string key = flow_.id().text() + "/" + slot_.id;
+  std::string key = flow_.name_outside() + "/" + slot_.id;
   if (!slot_.hash.empty()) key += "/" + slot_.hash;
   return key;
 }
@@ -385,7 +385,7 @@ FlowState::Slot* FlowState::issue_promise(const std::string& name,
   const Recorded* recorded = match("promise", id, "", site, differs);
   if (differs) return nullptr;
   Slot* const slot = make_slot(SlotKind::promise, std::move(id), recorded, site);
-  slot->uuid = Uuid::derived(log_.id, "promise " + slot->id);
+  slot->uuid = Uuid::derived(log_.id, "promise " + name_outside() + "/" + slot->id);
   if (recorded != nullptr) return slot;
   Payload(payload_).text("op", "promise").text("id", slot->id).text("promise", slot->uuid.text());
   slot->command = append(RecordType::Command, payload_, &site);
@@ -473,8 +473,12 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
 
 // What is counted and drawn from here on is the same when the log is read from here.
 void FlowState::begin_generation(std::uint64_t seq) {
-  generation_ = seq;
+  checkpoint_ = generation_ = seq;
   random = Random(log_.id.hash(), "durable task after " + std::to_string(seq));
+}
+
+std::string FlowState::name_outside() const {
+  return checkpoint_ == 0 ? id_text_ : id_text_ + "@" + std::to_string(checkpoint_);
 }
 
 int FlowState::version(std::string_view change, int oldest, int newest,
