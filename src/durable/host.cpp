@@ -209,6 +209,7 @@ Task<void> HostCore::run(Entry* entry) {
     status = DurableStatus::failed;
     result = "something that is no std::exception was thrown";
   }
+  flow.queries.clear();  // what they look at is gone
   // Code that is stopped from outside has not ended, whatever it makes of it.
   if (flow.unwinding() || entry->broken != nullptr) co_return;
   if (!flow.divergence.empty() || !flow.finish()) co_return;
