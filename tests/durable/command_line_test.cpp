@@ -75,7 +75,7 @@ TEST_P(CommandLine, D3_TasksAreListedAndTheirRecordsShown) {
 
 TEST_P(CommandLine, D3_APromiseKeptFromAShellIsThereWhenTheTaskComesBack) {
   const Uuid id = one_that_waits();
-  const std::string promise = Uuid::derived(id, "promise answer#1").text();
+  const std::string promise = Uuid::derived(id, "promise " + id.text() + "/answer#1").text();
   Said said = tiffany("task complete " + log() + " " + promise + " '\"yes\"'");
   EXPECT_EQ(said.text, "done\n");
   said = tiffany("task complete " + log() + " " + promise + " '\"no\"'");
