@@ -90,6 +90,8 @@ std::uint64_t FlowState::append(RecordType type, std::string_view payload,
     entry.file = site->file_name();
     entry.line = site->line();
   }
+  // The beginning of a step need not be kept while it runs.
+  unsynced_ = level == Level::lazy && (unsynced_ || type == RecordType::Command);
   return host_.log_->append(log_, entry, level, ticket);
 }
 
@@ -224,6 +226,8 @@ bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
     waiting_ = nullptr;
     throw;
   }
+  // It may wait for long: what it asked for must not be forgotten meanwhile.
+  if (std::exchange(unsynced_, false)) host_.log_->hurry();
   return false;
 }
 

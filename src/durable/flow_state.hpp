@@ -223,6 +223,7 @@ class FlowState {
   std::list<detail::Notice> notices_;  // in the order of the log
   std::size_t told_ = 0;                // how many of them are on the disk
   std::size_t cancels_ = 0;             // how many of them are cancels
+  bool unsynced_ = false;               // something was asked for that may not be on its way yet
   bool held_ = false;                   // nothing was asked for, as a cancel comes first
   std::list<std::pair<std::string, std::string>> mailbox_;
   std::optional<std::string> cancelled_;

@@ -227,7 +227,7 @@ void FlowState::try_inline(Slot& slot) {
   } else {
     slot.ask = true;
     ++slot.attempts;
-    record_start(slot, slot.begun ? nullptr : &slot.site, Level::lazy);
+    record_start(slot, slot.begun ? nullptr : &slot.site, Level::sync);
     begin_runner(slot, slot.options->policy.pause_after(slot.attempts - 1));
   }
 }
@@ -281,7 +281,7 @@ Task<void> FlowState::make_attempts(Slot* slot, Duration pause) {
     }
     slot->ask = true;
     ++slot->attempts;
-    record_start(*slot, nullptr, Level::lazy);
+    record_start(*slot, nullptr, Level::sync);
     co_await tiffany::sleep(options.policy.pause_after(slot->attempts - 1));
   }
 }

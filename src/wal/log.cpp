@@ -194,7 +194,7 @@ Position Log::append_again(const std::string& line) {
 Task<void> Log::forget_before(std::uint32_t) { co_return; }
 
 void Log::start_writing() {
-  if (!rest_.is_set()) return;
+  if (!rest_.is_set() || sealed_ != nullptr) return;
   rest_.reset();
   scheduler_.spawn.system()(&Log::write_loop, shared_from_this());
 }
