@@ -216,8 +216,6 @@ bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
       waiting_ = nullptr;
       return true;
     }
-    // It may wait for long, and what it has asked for (until when, for instance) must not be forgotten.
-    if (divergence.empty()) host_.log_->hurry();
   } catch (...) {
     if (host_.log_->sealed()) {
       broken(std::current_exception());

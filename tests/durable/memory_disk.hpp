@@ -31,11 +31,13 @@ class MemoryDisk final : public wal::Disk {
   // From now on nothing can be synced.
   void fail() { *failing_ = true; }
   void mend() { *failing_ = false; }
-  // Everything in it.
-  std::map<std::string, std::string> contents() const {
-    std::map<std::string, std::string> all;
-    for (const auto& [path, file] : files_) all.emplace(path, file->bytes);
-    return all;
+  // Changes what is in a file, as no process would.
+  template <class F>
+  void edit_each(F edit) {
+    for (auto& [path, file] : files_) {
+      edit(path, file->bytes);
+      file->synced_size = file->bytes.size();
+    }
   }
 
   std::vector<std::string> list(const std::string& directory) override {

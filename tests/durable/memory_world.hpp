@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +33,9 @@ class MemoryWorld {
     slices = 0;
     up = true;
     for (; !handle.done() && slices < most_slices; ++slices) {
-      if (!scheduler.step()) scheduler.poll(kEndOfTime);
+      if (scheduler.step()) continue;
+      if (scheduler.armed_timers() == 0) throw std::runtime_error("the program waits for ever");
+      scheduler.poll(kEndOfTime);
     }
     trace = scheduler.trace_hash();
     const bool ended = handle.done();
@@ -64,6 +67,7 @@ class MemoryWorld {
   void each_line(F visit) const {
     const wal::LogIndex index = wal::scan(*disk, "wal", layout_);
     for (const auto& task : index.tasks) {
+      if (task->id.nil()) continue;  // of the log itself
       for (const std::string& line : wal::lines_of(*disk, "wal", index, *task)) {
         visit(task->id, line);
       }

@@ -34,5 +34,13 @@ TEST_P(ReplayTest, D5_ProgramsComeBackFromAnyPointAndTheLogStays) {
   }
 }
 
+TEST(ReplayOfFilesTest, D5_AReplayOfTheWholeLogGivesTheSameResultsAndTheSameCommands) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    random_program::Lives lives(wal::Layout::files, seed);
+    const std::string wrong = lives.replay();
+    EXPECT_EQ(wrong, "") << "seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace tiffany

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiffany/durable/host.hpp"
 #include "tiffany/tiffany.hpp"
 
 using namespace tiffany;
@@ -83,6 +84,14 @@ Task<void> program() {
   const auto holds = [numbers] { return !numbers.empty(); };
   co_await condition.wait(guard, holds);
   co_await spawn_fiber(plain, std::ref(numbers), std::string("owned by the task"));
+}
+
+Durable<int> durable(Flow& flow) {
+  std::vector<int> kept(3);
+  auto step = [kept] { return kept[0]; };
+  co_await flow.sleep(std::chrono::seconds(1));
+  co_await flow.step("in a variable", step);
+  co_return co_await flow.step("a task", [&]() -> Task<int> { co_return co_await twice(kept[0]); });
 }
 
 int main() { return run(program()); }

@@ -33,6 +33,19 @@ inline Uuid task_id(int which) {
 // A record, and whether anybody was told that it is safe.
 class Told final : public Ticket {
  public:
+  Told() = default;
+  Told(const Told& other) { *this = other; }
+  // What is known of the record; not that somebody waits for it.
+  Told& operator=(const Told& other) {
+    task = other.task;
+    type = other.type;
+    seq = other.seq;
+    payload = other.payload;
+    told = other.told;
+    failed = other.failed;
+    why = other.why;
+    return *this;
+  }
   void synced(std::exception_ptr error) noexcept override {
     (error == nullptr ? told : failed) = true;
     why = error;

@@ -1,0 +1,155 @@
+// Code that does not do what its log says.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "durable/memory_test.hpp"
+
+namespace tiffany {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The program, and changes of it.
+enum class Change {
+  none,
+  renamed,
+  swapped,
+  removed,
+  arguments,
+  kind,
+  longer_sleep,
+  early_end,
+  added
+};
+Change change = Change::none;
+
+Durable<std::string> program(Flow& flow) {
+  const auto step = [&flow](const char* name) {
+    return flow.step(name, StepOptions().arguments(change == Change::arguments ? 2 : 1), [name] {
+      effects.push_back(name);
+      return 1;
+    });
+  };
+  int sum = co_await step("a");
+  if (change == Change::early_end) co_return "early";
+  if (change == Change::added) sum += 100 * co_await step("new");
+  if (change == Change::swapped) {
+    sum += 10 * co_await step("c");
+    sum += co_await step("b");
+  } else {
+    if (change == Change::kind) {
+      auto promise = co_await flow.promise<int>("b");
+    } else if (change != Change::removed) {
+      sum += co_await step(change == Change::renamed ? "b2" : "b");
+    }
+    sum += 10 * co_await step("c");
+  }
+  co_await flow.sleep(change == Change::longer_sleep ? 2h : 1h);
+  co_await step("d");
+  co_return std::to_string(sum);
+}
+
+class DivergenceTest : public MemoryTest {
+ protected:
+  // The first life ends in the sleep.
+  void begin() {
+    change = Change::none;
+    only("program", program);
+    world.live([&](Host& host) -> Task<void> {
+      id = co_await host.start("program");
+      co_await sleep(1min);
+    });
+    effects.clear();
+  }
+  std::vector<std::string> words_of(Change what) {
+    begin();
+    const std::vector<std::string> before = world.lines(id);
+    change = what;
+    std::string detail;
+    world.live([&](Host& host) -> Task<void> {
+      EXPECT_EQ(world.recovery.diverged, 1u);
+      EXPECT_EQ(world.recovery.resumed, 0u);
+      EXPECT_EQ(host.info(id)->status, DurableStatus::diverged);
+      EXPECT_EQ(co_await error_of(host.result<std::string>(id)), Errc::durable_stopped);
+      co_await sleep(24h);
+      detail = host.info(id)->detail;
+      co_await host.close();
+    });
+    EXPECT_EQ(world.lines(id), before);
+    EXPECT_EQ(effects, (std::vector<std::string>{}));
+    // The right code goes on.
+    change = Change::none;
+    world.live(
+        [&](Host& host) -> Task<void> { EXPECT_EQ(co_await host.result<std::string>(id), "12"); });
+    EXPECT_EQ(effects, (std::vector<std::string>{"d"}));
+    return {detail};
+  }
+  void expect_report(Change what, const std::vector<std::string>& parts) {
+    const std::string report = words_of(what)[0];
+    for (const std::string& part : parts) {
+      EXPECT_NE(report.find(part), std::string::npos) << part << "\n  is not in\n" << report;
+    }
+  }
+  Uuid id;
+};
+TIFFANY_IN_BOTH_LAYOUTS(DivergenceTest);
+
+TEST_P(DivergenceTest, D5_ARenamedStepIsReportedWithBothSides) {
+  expect_report(Change::renamed, {"step \"b#1\"", "asks for step \"b2#1\"", "divergence_test.cpp"});
+}
+TEST_P(DivergenceTest, D5_SwappedStepsAreReportedAtTheFirstOfThem) {
+  expect_report(Change::swapped, {"step \"b#1\"", "asks for step \"c#1\""});
+}
+TEST_P(DivergenceTest, D5_ARemovedStepIsReported) {
+  expect_report(Change::removed, {"step \"b#1\"", "asks for step \"c#1\""});
+}
+TEST_P(DivergenceTest, D5_OtherArgumentsAreReported) {
+  expect_report(Change::arguments, {"step \"a#1\" with the arguments", "asks for it with"});
+}
+TEST_P(DivergenceTest, D5_AnotherKindOfCallIsReported) {
+  expect_report(Change::kind, {"step \"b#1\"", "asks for promise \"b#1\""});
+}
+TEST_P(DivergenceTest, D5_AnotherTimeIsReported) {
+  expect_report(Change::longer_sleep, {"timer \"timer#1\" with the arguments"});
+}
+TEST_P(DivergenceTest, D5_AnEarlierEndIsReported) {
+  expect_report(Change::early_end, {"step \"b#1\"", "has ended"});
+}
+TEST_P(DivergenceTest, D5_AnAddedStepIsReportedWhenTheVersionIsTheSame) {
+  expect_report(Change::added, {"step \"b#1\"", "asks for step \"new#1\""});
+}
+
+TEST_P(DivergenceTest, D5_AnAddedStepIsNoDivergenceForANewVersionThatAcceptsTheOld) {
+  begin();
+  change = Change::added;
+  world.types = [] {
+    Registry types;
+    types.add("program", 2, program, 1);
+    return types;
+  };
+  world.live([&](Host&) -> Task<void> { co_await sleep(1min); });
+  EXPECT_EQ(world.recovery.resumed, 1u) << world.recovery.text();
+  EXPECT_EQ(effects, (std::vector<std::string>{"new"}));
+  // And once more from a log that has the new step behind the old ones.
+  world.live(
+      [&](Host& host) -> Task<void> { EXPECT_EQ(co_await host.result<std::string>(id), "112"); });
+  EXPECT_EQ(effects, (std::vector<std::string>{"new", "d"}));
+}
+
+TEST_P(DivergenceTest, D5_SomebodyWhoWaitsForTheResultIsToldOfADivergence) {
+  begin();
+  world.host_options.start_paused = true;
+  change = Change::renamed;
+  world.live([&](Host& host) -> Task<void> {
+    auto waits = Scheduler::require("test").spawn(&DivergenceTest::error_of<std::string>,
+                                                  host.result<std::string>(id));
+    co_await yield();
+    co_await host.resume(id);
+    EXPECT_EQ(co_await std::move(waits), Errc::durable_stopped);
+  });
+}
+
+}  // namespace
+}  // namespace tiffany
