@@ -25,19 +25,18 @@ struct HostCore::Entry {
   Handle<void> task;
   Event done;
   std::exception_ptr broken;
-  std::string trace;      // as recorded at its end
-  bool changing = false;  // it is being started, paused, resumed, retried or killed
+  std::string trace;  // as recorded at its end
+  int changing = 0;   // it is being started, paused, resumed, retried, killed, or ends
 };
 
 // Marks a task that somebody changes, so that others wait with what they want from it.
 class HostCore::Changing {
  public:
   Changing(Entry& entry, Event& changed) noexcept : entry_(entry), changed_(changed) {
-    entry_.changing = true;
+    ++entry_.changing;
   }
   ~Changing() {
-    entry_.changing = false;
-    changed_.set();
+    if (--entry_.changing == 0) changed_.set();
   }
   Changing(const Changing&) = delete;
   Changing& operator=(const Changing&) = delete;

@@ -116,7 +116,7 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
 }
 
 Task<void> HostCore::until_settled(Entry* entry) {
-  while (entry->changing) {
+  while (entry->changing > 0) {
     changed_.reset();
     co_await changed_.wait();
   }
@@ -224,6 +224,7 @@ Task<void> HostCore::run(Entry* entry) {
 
 Task<void> HostCore::record_end(FlowState* flow, Entry* entry, DurableStatus status,
                                 std::string result) {
+  const Changing changing(*entry, changed_);  // what comes now comes too late
   std::string payload;
   if (status == DurableStatus::completed) {
     payload = "\"result\":" + log_->keep_aside(result);
@@ -376,6 +377,8 @@ Task<void> HostCore::cancel(Uuid id, std::string why) {
 Task<void> HostCore::send(Entry* task, bool signal, std::string name, std::string value) {
   while (!log_->has_room()) co_await log_->room().wait();
   co_await until_settled(task);
+  if (signal) require_alive(*task, "Host::signal");
+  if (task->log.ended) co_return;
   if (task->flow != nullptr) {
     using Kind = detail::Notice::Kind;
     const auto mail =
@@ -384,7 +387,6 @@ Task<void> HostCore::send(Entry* task, bool signal, std::string name, std::strin
     if (mail->error != nullptr) std::rethrow_exception(mail->error);
     co_return;
   }
-  if (task->log.ended) co_return;
   std::string payload = signal ? "\"signal\":" : "\"cancel\":";
   JsonWriter(payload).value(name);
   if (signal) payload += ",\"value\":" + log_->keep_aside(std::move(value));

@@ -117,6 +117,26 @@ TEST_P(LifecycleTest, D4_SignalsThatComeWhileATaskIsPausedOrResumedAreNotLost) {
   });
 }
 
+Durable<int> ends_at_once(Flow& flow) { co_return co_await flow.signal<int>("s"); }
+
+TEST_P(LifecycleTest, D4_ASignalThatComesWhileTheEndIsRecordedIsRefusedAndNotLost) {
+  only("body", ends_at_once);
+  for (int wait = 0; wait < 12; ++wait) {
+    Uuid id;
+    bool taken = false;
+    world.live([&](Host& host) -> Task<void> {
+      id = co_await host.start("body");
+      co_await host.signal(id, "s", 1);
+      for (int i = 0; i < wait; ++i) co_await yield();
+      taken = co_await error_of(host.signal(id, "s", 2)) == Errc{};
+      EXPECT_EQ(co_await host.result<int>(id), 1);
+    });
+    const std::string last = world.lines(id).back();
+    EXPECT_NE(last.find("TaskExit"), std::string::npos)
+        << wait << (taken ? " taken " : " ") << last;
+  }
+}
+
 Durable<std::string> catches_everything(Flow& flow) {
   try {
     co_await flow.sleep(1h);
