@@ -210,7 +210,7 @@ bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
   if (task != &running) require_own_code();
   waiting_ = &call;
   try {
-    held_ = cancel_comes_first();
+    held_ = call.asks() && cancel_comes_first();
     if (!cancel_is_due() && !held_) call.issue();
     if (divergence.empty() && advance()) {
       waiting_ = nullptr;

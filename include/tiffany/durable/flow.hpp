@@ -112,6 +112,8 @@ class DurableCall : public SystemCall {
   virtual void issue() = 0;
   virtual bool ready() const = 0;
   virtual bool cancellable() const noexcept { return true; }
+  // False: it waits only for what was asked for before.
+  virtual bool asks() const noexcept { return true; }
 
   FlowState* flow_;
   std::source_location site_;
@@ -150,6 +152,7 @@ class [[nodiscard("this does nothing until awaited")]] AwaitSlot : public Durabl
   AwaitSlot(FlowState& flow, std::source_location site) noexcept : DurableCall(flow, site) {}
   void issue() override {}
   bool ready() const override;
+  bool asks() const noexcept override { return slot_ == nullptr; }
   Slot* slot_ = nullptr;
 };
 
@@ -283,6 +286,7 @@ class SeveralCall : public DurableCall {
       : DurableCall(flow, site), slots_(std::move(slots)) {}
   ~SeveralCall() = default;
   void issue() override;
+  bool asks() const noexcept override { return false; }
   virtual bool needs_one() const noexcept { return false; }
   std::vector<Slot*> slots_;
 };
@@ -342,6 +346,7 @@ class SignalWait : public DurableCall {
       : DurableCall(flow, site), name_(std::move(name)) {}
   ~SignalWait() = default;
   void issue() override {}
+  bool asks() const noexcept override { return false; }
   bool ready() const override;
   std::string take();
 
