@@ -165,6 +165,44 @@ TEST_P(DurableCancelTest, D4_WhatHadComeBeforeTheCancelIsNotLostToIt) {
   });
 }
 
+std::vector<Uuid> promises;
+
+Durable<std::string> races(Flow& flow) {
+  std::vector<DurableHandle<int>> all;
+  for (int i = 0; i < 3; ++i) all.push_back(co_await flow.promise<int>("p"));
+  if (MemoryWorld::up) promises = {all[0].id(), all[1].id(), all[2].id()};
+  std::string text;
+  try {
+    for (;;) {
+      const std::size_t first = co_await flow.race(all);
+      text += std::to_string(co_await all[first]);
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+  } catch (const DurableCancelled&) {
+    text += " cancelled";
+  }
+  const auto shield = flow.shield();
+  co_await flow.step("undo", [] {});
+  co_await flow.sleep(1h);
+  co_return text;
+}
+
+TEST_P(DurableCancelTest, D5_WinnersBeforeACancelAreTheSameAfterACrashBehindIt) {
+  only("body", races);
+  Uuid id;
+  world.live([&](Host& host) -> Task<void> {
+    id = co_await host.start("body");
+    co_await sleep(1s);
+    co_await host.complete(promises[2], 2);
+    co_await host.complete(promises[0], 0);
+    co_await host.cancel(id, "by the test");
+    co_await sleep(1s);  // what is undone is in the log too
+  });
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(co_await host.result<std::string>(id), "20 cancelled") << world.recovery.text();
+  });
+}
+
 // ---- At the same moment as something else ----
 
 Durable<std::string> timer_or_cancel(Flow& flow) {
