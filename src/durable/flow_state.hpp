@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -219,12 +219,12 @@ class FlowState {
   std::size_t next_command_ = 0;
   std::vector<std::unique_ptr<Slot>> retired_;  // from before the last checkpoint
   std::unordered_map<std::string, detail::Notice> early_;
-  std::vector<Uuid> kept_;              // promises
+  std::vector<Uuid> kept_;             // promises
   std::list<detail::Notice> notices_;  // in the order of the log
-  std::size_t told_ = 0;                // how many of them are on the disk
-  std::size_t cancels_ = 0;             // how many of them are cancels
-  bool unsynced_ = false;               // something was asked for that may not be on its way yet
-  bool held_ = false;                   // nothing was asked for, as a cancel comes first
+  std::size_t told_ = 0;               // how many of them are on the disk
+  std::size_t cancels_ = 0;            // how many of them are cancels
+  bool unsynced_ = false;              // something was asked for that may not be on its way yet
+  bool held_ = false;                  // nothing was asked for, as a cancel comes first
   std::list<std::pair<std::string, std::string>> mailbox_;
   std::optional<std::string> cancelled_;
   Slot* busy_ = nullptr;  // the step that a task works for

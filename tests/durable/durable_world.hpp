@@ -25,7 +25,7 @@ class DurableWorld : public testing::TestWithParam<wal::Layout> {
   wal::LogOptions log_options() const {
     wal::LogOptions options(directory_ + "/wal");
     options.layout = GetParam();
-    options.segment_size = std::size_t{4} << 20;
+    options.segment_size = std::size_t{64} << 10;
     options.epoch_time = wall_;
     return options;
   }

@@ -51,6 +51,7 @@ class MemoryWorld {
   wal::LogOptions log_options() const {
     wal::LogOptions options("wal");
     options.layout = layout_;
+    options.segment_size = std::size_t{64} << 10;
     options.disk = disk;
     return options;
   }

@@ -58,7 +58,7 @@ class Worker {
   wal::LogOptions log_options() const {
     wal::LogOptions options(setup_.directory);
     options.layout = setup_.layout;
-    options.segment_size = std::size_t{4} << 20;
+    options.segment_size = std::size_t{64} << 10;
     return options;
   }
 
