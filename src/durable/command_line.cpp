@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "tiffany/base/error.hpp"
@@ -173,18 +174,17 @@ Task<int> export_tasks(std::string directory, std::optional<Uuid> only, std::str
 int tail(const std::string& directory, std::size_t count) {
   const wal::LogOptions options = log_at(directory);
   const wal::LogIndex index = wal::scan(*options.disk, directory, options.layout);
-  std::vector<std::pair<std::string, std::string>> lines;  // by time, then as found
+  std::vector<std::tuple<std::string, std::size_t, std::string>> lines;  // by time, then as found
   for (const auto& task : index.tasks) {
     for (std::string& line : wal::lines_of(*options.disk, directory, index, *task)) {
       wal::RecordView view;
       wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
-      lines.emplace_back(std::string(view.ts), std::move(line));
+      lines.emplace_back(std::string(view.ts), lines.size(), std::move(line));
     }
   }
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(lines.begin(), lines.end());
   const std::size_t from = lines.size() > count ? lines.size() - count : 0;
-  for (std::size_t i = from; i < lines.size(); ++i) print(lines[i].second);
+  for (std::size_t i = from; i < lines.size(); ++i) print(std::get<2>(lines[i]));
   return 0;
 }
 

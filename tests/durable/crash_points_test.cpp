@@ -123,7 +123,7 @@ class CrashPointsTest : public MemoryTest {
 
   // What is asked for comes when it is asked for; again and again, as those outside cannot know what arrived.
   static Task<void> answer(Host* host) {
-    for (int value = 0;; ++value) {
+    for (;;) {
       const std::map<std::string, Uuid> all = asked;
       for (const auto& [name, id] : all) {
         try {

@@ -50,7 +50,7 @@ class Body {
     }
     if (cancelled) {
       const auto shield = flow_.shield();
-      co_await flow_.step("undo", [this](Attempt& attempt) { note(attempt); });
+      co_await flow_.step("undo", [](Attempt& attempt) { note(attempt); });
       if (seed_ % 2 == 0) co_await flow_.sleep(1min);
       state_.seen += "undone";
     }
@@ -206,7 +206,7 @@ inline Task<void> drive(Host* host, std::vector<Uuid> roots, std::uint64_t seed,
     const std::string arguments = detail::arguments_json(seed * 10 + i, 2);
     co_await host->start_task("body", arguments, roots[i]);
   }
-  for (int turn = 0;; ++turn) {
+  for (;;) {
     bool any = false;
     const std::vector<DurableInfo> tasks = host->tasks();
     for (const DurableInfo& info : tasks) {

@@ -95,7 +95,7 @@ std::shared_ptr<FaultDisk> flip(const std::map<std::string, std::string>& conten
                                 const std::string& path, std::size_t at, unsigned bit) {
   std::map<std::string, std::string> other = contents;
   char& byte = other.at(path)[at];
-  byte = static_cast<char>(byte ^ (1u << bit));
+  byte = static_cast<char>(static_cast<unsigned char>(byte) ^ (1u << bit));
   return std::make_shared<FaultDisk>(other);
 }
 constexpr unsigned kStride = 23;  // every so many bytes the log is opened again as well

@@ -73,7 +73,8 @@ class Fuzz {
         below(std::min<std::size_t>(used - at, random_.below(2) ? 600 : 8) + 1);
     switch (random_.below(14)) {
       case 0:
-        if (at < used) bytes[at] = static_cast<char>(bytes[at] ^ (1u << below(8)));
+        if (at < used)
+          bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ (1u << below(8)));
         break;
       case 1:
         if (at < used) bytes[at] = static_cast<char>(random_.next());

@@ -13,6 +13,7 @@
 
 #include <concepts>
 #include <coroutine>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -42,34 +43,36 @@ class [[nodiscard("a Durable does nothing until it is awaited")]] Durable {
 
   class promise_type : public detail::ValuePromise<T> {
    public:
-    using typename detail::PromiseBase::Site;
+    // Not the bare pointer of PromiseBase: Clang does not take that in a template.
+    using Site = std::source_location;
 
     Durable get_return_object() noexcept {
       return Durable(std::coroutine_handle<promise_type>::from_promise(*this));
     }
     template <class U>
-    auto await_transform(Durable<U>&& callee, Site at = __builtin_source_location()) noexcept {
-      this->stop_at(at);
+    auto await_transform(Durable<U>&& callee, Site at = Site::current()) noexcept {
+      this->site = at;
       return std::move(callee).call();
     }
     template <class U>
-    auto await_transform(const DurableHandle<U>& handle, Site at = __builtin_source_location()) {
-      this->stop_at(at);
+    auto await_transform(const DurableHandle<U>& handle, Site at = Site::current()) {
+      this->site = at;
       return detail::AwaitCall<detail::AwaitSlot<U>>(handle);
     }
     template <class U>
-    auto await_transform(DurableHandle<U>& handle, Site at = __builtin_source_location()) {
+    auto await_transform(DurableHandle<U>& handle, Site at = Site::current()) {
       return await_transform(std::as_const(handle), at);
     }
     template <class C>
       requires(!detail::kIsDurableHandle<std::remove_cvref_t<C>>)
-    auto await_transform(C&& call, Site at = __builtin_source_location()) noexcept {
+    auto await_transform(C&& call, Site at = Site::current()) noexcept {
       static_assert(
           std::derived_from<std::remove_cvref_t<C>, DurableCall>,
           "a durable task can await only what its log records: the functions of its Flow, "
           "handles from it, and other Durable coroutines. Put everything else into a step: "
           "co_await flow.step(\"name\", [&]() -> Task<T> { ... })");
-      return detail::ValuePromise<T>::await_transform(std::forward<C>(call), at);
+      this->site = at;
+      return detail::Awaiters::of(std::forward<C>(call));
     }
   };
 

@@ -205,7 +205,7 @@ class PromiseBase : public Frame {
     return Awaiters::of(std::forward<A>(awaited));
   }
 
- protected:
+ private:
   void stop_at(Site at) noexcept { site = std::bit_cast<std::source_location>(at); }
 };
 
