@@ -18,9 +18,9 @@ INSTANTIATE_TEST_SUITE_P(, WalCrashTest, testing::Values(Layout::journal, Layout
 
 constexpr std::uint64_t kSeeds = 6;
 
-std::size_t operations_of(Layout layout, bool with_value) {
+std::size_t operations_of(Layout layout) {
   const auto disk = std::make_shared<FaultDisk>();
-  Story story(layout, with_value);
+  Story story(layout, true);
   EXPECT_EQ(story.tell(disk), nullptr);
   return disk->operations();
 }
@@ -82,7 +82,7 @@ TEST_P(WalCrashTest, D2_WithoutACrashEverythingIsThere) {
 }
 
 TEST_P(WalCrashTest, D2_ACrashBeforeOrAfterAnyOperationLosesNothingThatWasSafe) {
-  const std::size_t operations = operations_of(GetParam(), true);
+  const std::size_t operations = operations_of(GetParam());
   ASSERT_GT(operations, 50u);
   std::size_t tried = 0;
   for (std::size_t k = 0; k < 2 * operations; ++k) {
@@ -109,14 +109,13 @@ TEST_P(WalCrashTest, D2_ACrashBeforeOrAfterAnyOperationLosesNothingThatWasSafe) 
 
 // Whatever is not synced is torn at every byte of it.
 TEST_P(WalCrashTest, D2_AWriteThatIsTornAtAnyByteLosesNothingThatWasSafe) {
-  const std::size_t operations = operations_of(GetParam(), false);
   std::size_t tried = 0;
-  for (std::size_t k = 0; k < operations; ++k) {
+  for (std::size_t k = 0;; ++k) {
     const auto disk = std::make_shared<FaultDisk>();
     disk->stop_after(k);
     Story story(GetParam());
-    story.tell(disk);
-    ASSERT_TRUE(disk->ended());
+    story.tell_first_part(disk);
+    if (!disk->ended()) break;
     const std::string& last = disk->did().back();
     if (!last.starts_with("write ") || last == "write wal/next") continue;
     const std::uint64_t bytes = disk->unsynced();
@@ -126,6 +125,7 @@ TEST_P(WalCrashTest, D2_AWriteThatIsTornAtAnyByteLosesNothingThatWasSafe) {
       ASSERT_EQ(wrong, "") << "after " << last << " (" << k << "), torn at " << torn;
     }
   }
+  EXPECT_GT(tried, 10'000u);
   RecordProperty("tears", static_cast<int>(tried));
 }
 

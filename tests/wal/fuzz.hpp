@@ -262,7 +262,7 @@ class Fuzz {
           RecordView view;
           const std::string_view text = std::string_view(line).substr(0, line.size() - 1);
           if (read_line(text, 0, view) != LineFault::none) return "not a record: " + line;
-          if (view.task != task->id.text()) return "of another task: " + line;
+          if (Uuid::parse(view.task) != task->id) return "of another task: " + line;
         }
       }
     } catch (const Error& e) {

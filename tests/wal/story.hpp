@@ -77,8 +77,8 @@ class Story {
   // Runs a program of its own on a scheduler of its own until it ends or the world does. Gives what it threw.
   template <class F>
   static std::exception_ptr run(FaultDisk& disk, F program) {
-    Scheduler scheduler(Options().virtual_time());
     std::exception_ptr error;
+    Scheduler scheduler(Options().virtual_time());  // goes first: the program ends with it
     auto handle = scheduler.spawn(&Story::call<F>, &program, &error);
     while (!handle.done() && !disk.ended()) {
       if (!scheduler.step() && !scheduler.poll(scheduler.now())) {
