@@ -89,6 +89,12 @@ class Reader {
     for (std::size_t i = 0; i < index_.segments.size(); ++i) {
       const bool last = i + 1 == index_.segments.size();
       Segment& segment = index_.segments[i];
+      if (headers[i].valid && headers[i].epoch < index_.epoch) {
+        add_damage(segment.path, 1, 0,
+                   "a segment of owner " + std::to_string(index_.epoch) + " or a later one",
+                   "one of owner " + std::to_string(headers[i].epoch), {});
+        continue;
+      }
       limit_ = last ? std::nullopt : headers[i + 1].after;
       synced_ = mark.segment == segment.number ? mark.size : 0;
       last_ = last;
@@ -97,12 +103,14 @@ class Reader {
       segment.size = last ? std::max(end_, synced_) : end_;  // what is missing stays missing
     }
     check_gaps_between_segments();
-    if (mark.segment > (index_.segments.empty() ? 0 : index_.segments.back().number)) {
-      const std::string path = directory_ + "/" + segment_name(mark.segment);
+    // Both say that there is such a segment.
+    const std::uint32_t needed = std::max(mark.segment, index_.base);
+    if (needed > (index_.segments.empty() ? 0 : index_.segments.back().number)) {
+      const std::string path = directory_ + "/" + segment_name(needed);
       add_damage(path, 1, 0, "a segment with synced records",
                  "no file, or one without a valid first line", {});
       // The next one gets the number after it, so that the gap is seen by everyone who comes later.
-      index_.segments.push_back({mark.segment, path, mark.size});
+      index_.segments.push_back({needed, path, mark.segment == needed ? mark.size : 0});
     }
   }
 
@@ -159,7 +167,8 @@ class Reader {
     return bytes.substr(0, std::min(bytes.substr(0, kLongestLine).find('\n'), bytes.size()));
   }
   static bool names_segment(const RecordView& view, std::uint32_t number) {
-    return view.type == RecordType::Owner && number_in(view.payload, "\"segment\":") == number;
+    return view.type == RecordType::Owner && number_in(view.payload, "\"segment\":") == number &&
+           number_in(view.payload, "\"epoch\":");
   }
 
   // A last segment whose first line was never finished holds nothing that was acknowledged, unless

@@ -221,6 +221,28 @@ TEST(WalDamageTest, D2_ASegmentThatIsGoneIsFoundOut) {
   }
 }
 
+TEST(WalDamageTest, D2_AfterACompactionTheSegmentsThatCountAreMissed) {
+  Story story(Layout::journal);
+  const auto whole = std::make_shared<FaultDisk>();
+  ASSERT_EQ(story.tell(whole), nullptr);
+  for (const bool with_mark : {true, false}) {
+    auto contents = whole->contents();
+    if (!with_mark) contents.erase("wal/synced");
+    std::erase_if(contents, [](const auto& file) { return file.first.ends_with(".journal"); });
+    const auto disk = std::make_shared<FaultDisk>(contents);
+    EXPECT_FALSE(scan(*disk, kDirectory, Layout::journal).damage.empty());
+    // What the next owner writes counts, and the gap stays.
+    Story next(Layout::journal);
+    ASSERT_EQ(next.tell_first_part(disk), nullptr);
+    const Found found(*disk, next);
+    EXPECT_FALSE(found.index.damage.empty());
+    EXPECT_EQ(found.invented, "");
+    for (const Told& record : next.records()) {
+      EXPECT_TRUE(found.complete(record.task, record.seq));
+    }
+  }
+}
+
 TEST(WalDamageTest, D2_DamageIsDescribedWithItsPlaceAndWithWhatWasExpected) {
   Damaged log(Layout::journal, true);
   auto contents = log.contents;

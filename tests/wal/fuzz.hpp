@@ -277,9 +277,9 @@ class Fuzz {
   // An owner writes behind it, and damage is still known afterwards.
   std::string open(const std::shared_ptr<FaultDisk>& disk, Layout layout) {
     Story story(layout);
-    bool before = false;
+    std::string before;
     try {
-      before = !scan(*disk, kDirectory, layout).damage.empty();
+      for (const Damage& damage : scan(*disk, kDirectory, layout).damage) before += damage.text();
       if (const std::exception_ptr error = story.go_on(disk)) std::rethrow_exception(error);
       ++opened;
     } catch (const Error&) {
@@ -287,7 +287,9 @@ class Fuzz {
     } catch (const std::exception& e) {
       return std::string("open threw: ") + e.what();
     }
-    if (before && scan(*disk, kDirectory, layout).damage.empty()) return "damage was covered up";
+    if (!before.empty() && scan(*disk, kDirectory, layout).damage.empty()) {
+      return "damage was covered up: " + before;
+    }
     return read(*disk, layout);
   }
 

@@ -317,6 +317,20 @@ TEST(WalOwnerTest, D4_ASegmentOfAnOlderOwnerBehindThatOfANewerOneIsIgnored) {
   EXPECT_EQ(found.after_crash(story), "");
   EXPECT_FALSE(found.index.find(task_id(2))->ended);
   EXPECT_EQ(found.index.find(task_id(2))->last_seq, last);
+  // Also when a newer one comes behind it; but then something is missing there.
+  {
+    auto contents = disk->contents();
+    std::string newer;
+    const std::string next =
+        R"("epoch":4,"pid":1,"segment":)" + std::to_string(number + 1) + R"(,"after":10)";
+    append_line(newer, Entry{RecordType::Owner, kNil, next, 99}, kTs, 0, true);
+    contents["wal/" + segment_name(number + 1)] = newer;
+    FaultDisk other(contents);
+    const LogIndex index = scan(other, kDirectory, Layout::journal);
+    EXPECT_FALSE(index.damage.empty());
+    EXPECT_FALSE(index.find(task_id(2))->ended);
+    EXPECT_NE(index.find(task_id(2))->quarantine, "");
+  }
   // And the next owner of the log puts its own in that place.
   ASSERT_EQ(story.go_on(disk), nullptr);
   EXPECT_EQ(Found(*disk, story).after_crash(story), "");
