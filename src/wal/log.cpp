@@ -144,7 +144,7 @@ std::string_view Log::stamp() {
 
 std::string Log::owner_payload(std::uint32_t segment, std::uint64_t after) const {
   std::string text = "\"epoch\":" + std::to_string(epoch_);
-  text += ",\"pid\":" + std::to_string(getpid());
+  text += ",\"pid\":" + std::to_string(options_.process < 0 ? getpid() : options_.process);
   if (segment != 0) text += ",\"segment\":" + std::to_string(segment);
   if (segment != 0) text += ",\"after\":" + std::to_string(after);
   return text;

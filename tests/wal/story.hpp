@@ -71,6 +71,7 @@ class Story {
     options.segment_size = kSegment;
     options.disk = std::move(disk);
     options.epoch_time = 1'763'000'000'000'000;
+    options.process = 4711;
     return options;
   }
 

@@ -48,6 +48,7 @@ class LogOptions {
   // Time of the first moment of the scheduler's clock, in microseconds since 1970. Default: by the
   // clock of the system; under a virtual clock, the time of the youngest record.
   std::int64_t epoch_time = -1;
+  std::int64_t process = -1;  // what the log says of its owner. Default: the number of this process
 };
 
 namespace detail {
