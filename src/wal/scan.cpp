@@ -168,7 +168,7 @@ class Reader {
   }
   static bool names_segment(const RecordView& view, std::uint32_t number) {
     return view.type == RecordType::Owner && number_in(view.payload, "\"segment\":") == number &&
-           number_in(view.payload, "\"epoch\":");
+           number_in(view.payload, "\"epoch\":") && number_in(view.payload, "\"after\":");
   }
 
   // A last segment whose first line was never finished holds nothing that was acknowledged, unless
