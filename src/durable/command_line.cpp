@@ -156,11 +156,12 @@ Task<int> export_tasks(std::string directory, std::optional<Uuid> only, std::str
   const wal::LogIndex index = wal::scan(disk, directory, options.layout);
   if (only) task_in(index, *only);
   disk.make_directory(to);
+  wal::LineReader reader(disk, directory);
   std::size_t count = 0;
   for (const auto& task : index.tasks) {
     if (task->id.nil() || (only && task->id != *only)) continue;
     std::string bytes;
-    for (const std::string& line : wal::lines_of(disk, directory, index, *task)) bytes += line;
+    for (const std::string& line : reader.read_all(*task)) bytes += line;
     const std::string path = to + "/" + task->id.text() + ".wal";
     if (disk.exists(path)) throw Error(Errc::bad_argument, path + " exists already.");
     co_await write_file(&disk, path, std::move(bytes));
@@ -175,8 +176,9 @@ int tail(const std::string& directory, std::size_t count) {
   const wal::LogOptions options = log_at(directory);
   const wal::LogIndex index = wal::scan(*options.disk, directory, options.layout);
   std::vector<std::tuple<std::string, std::size_t, std::string>> lines;  // by time, then as found
+  wal::LineReader reader(*options.disk, directory);
   for (const auto& task : index.tasks) {
-    for (std::string& line : wal::lines_of(*options.disk, directory, index, *task)) {
+    for (std::string& line : reader.read_all(*task)) {
       wal::RecordView view;
       wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
       lines.emplace_back(std::string(view.ts), lines.size(), std::move(line));
@@ -237,7 +239,8 @@ int show(const std::string& directory, const Uuid& id) {
   const wal::LogOptions options = log_at(directory);
   const wal::LogIndex index = wal::scan(*options.disk, directory, options.layout);
   const wal::TaskLog& task = task_in(index, id);
-  for (const std::string& line : wal::lines_of(*options.disk, directory, index, task)) print(line);
+  for (const std::string& line : wal::LineReader(*options.disk, directory).read_all(task))
+    print(line);
   if (!task.quarantine.empty()) print("quarantined: " + task.quarantine + "\n");
   return 0;
 }

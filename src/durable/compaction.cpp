@@ -35,7 +35,8 @@ std::unique_ptr<HostCore::Entry> HostCore::from_archive(const Uuid& id) {
 
 // A child stays until its parent has ended, which may still ask for it.
 bool HostCore::may_archive(const Entry& entry) const noexcept {
-  if (!entry.log.ended || entry.flow != nullptr || entry.status == DurableStatus::quarantined) {
+  if (!entry.log.ended || entry.flow != nullptr || entry.changing > 0 || entry.held > 0 ||
+      entry.status == DurableStatus::quarantined) {
     return false;
   }
   const Entry* const parent = entry.parent.nil() ? nullptr : find(entry.parent);
@@ -45,7 +46,7 @@ bool HostCore::may_archive(const Entry& entry) const noexcept {
 Task<void> HostCore::archive(Entry& entry) {
   wal::Disk& disk = log_->disk();
   std::string bytes;
-  for (const std::string& line : lines(entry.log)) bytes += line;
+  for (const std::string& line : reader_->read_all(entry.log)) bytes += line;
   const std::string path = archive_path(entry.log.id);
   // What a crash has left of it may be longer.
   if (disk.exists(path + ".new")) co_await disk.remove(path + ".new");
@@ -66,43 +67,68 @@ Task<Compaction> HostCore::compact(Retention keep) {
     done.skipped = "the log is damaged; what is in it is kept for those who mend it";
     co_return done;
   }
-  co_await log_->flush();
-  contents_.clear();
-  wal::Disk& disk = log_->disk();
-  const std::string& directory = log_options_.directory;
-  disk.make_directory(directory + "/archive");
-  std::vector<Entry*> gone;
-  for (Entry* entry : std::vector<Entry*>(order_)) {
-    if (!may_archive(*entry)) continue;
-    co_await archive(*entry);
-    gone.push_back(entry);
-  }
-  co_await disk.sync_directory(directory + "/archive");
-  co_await disk.sync_directory(directory);
+  const Mutex::Guard alone = co_await compacting_.lock();
+  const std::vector<Copied> copied = co_await archive_ended();
+  log_->begin_moving();
+  std::vector<std::unique_ptr<Entry>> gone = take_archived(copied);
   done.archived = gone.size();
-
-  const std::uint32_t last = log_->begin_segment();
-  for (Entry* entry : order_) {
-    if (std::find(gone.begin(), gone.end(), entry) != gone.end() || last == 0) continue;
-    // Between here and the next suspension nobody else writes: the records stay in their order.
-    bool moved = false;
-    for (std::size_t i = 0; i < entry->log.records.size(); ++i) {
-      if (entry->log.records[i].file >= last) continue;
-      entry->log.records[i] = log_->append_again(line_at(entry->log, i));
-      moved = true;
-    }
-    if (moved) ++done.kept;
+  try {
+    done.kept = co_await move_forward();
+  } catch (...) {
+    log_->stop_moving();  // what was copied is there twice, which does no harm
+    throw;
   }
-  co_await log_->flush();
-  contents_.clear();
-  co_await log_->forget_before(last);
-  for (Entry* entry : gone) {
-    if (last == 0) co_await disk.remove(directory + "/" + entry->log.id.text() + ".wal");
-    std::erase(order_, entry);
-    entries_.erase(entry->log.id);
-  }
+  std::vector<Uuid> ids;
+  for (const std::unique_ptr<Entry>& entry : gone) ids.push_back(entry->log.id);
+  co_await log_->forget(ids);
+  gone.clear();
+  index_.drop(ids);
   co_await keep_only(keep, &done);
   co_return done;
+}
+
+// Copies them, and gives which.
+Task<std::vector<HostCore::Copied>> HostCore::archive_ended() {
+  const std::string& directory = log_options_.directory;
+  log_->disk().make_directory(directory + "/archive");
+  std::vector<Copied> copied;
+  // Whoever comes meanwhile has its turn next time.
+  for (std::size_t at = 0, end = order_.size(); at < end; ++at) {
+    Entry& entry = *order_[at];
+    if (!may_archive(entry)) continue;
+    copied.push_back({entry.log.id, entry.log.last_seq});
+    reader_->forget();  // which may be older than its last record
+    co_await archive(entry);
+  }
+  reader_->forget();
+  co_await log_->disk().sync_directory(directory + "/archive");
+  co_await log_->disk().sync_directory(directory);
+  co_return copied;
+}
+
+// From here on the archive has them; not those that have gone on since they were copied.
+std::vector<std::unique_ptr<HostCore::Entry>> HostCore::take_archived(
+    const std::vector<Copied>& copied) {
+  std::vector<Uuid> ids;
+  for (const Copied& copy : copied) {
+    const Entry& entry = *find(copy.id);
+    if (may_archive(entry) && entry.log.last_seq == copy.last_seq) ids.push_back(copy.id);
+  }
+  std::vector<std::unique_ptr<Entry>> gone;
+  for (const Uuid& id : ids) gone.push_back(std::move(entries_.extract(id).mapped()));
+  std::erase_if(order_, [this](const Entry* entry) { return find(entry->log.id) == nullptr; });
+  return gone;
+}
+
+// Those that have not ended are written again behind all others. Gives how many of them had to be.
+Task<std::size_t> HostCore::move_forward() {
+  std::size_t moved = 0;
+  for (std::size_t at = 0; at < order_.size(); ++at) {
+    while (!log_->has_room()) co_await log_->room().wait();
+    if (log_->move(order_[at]->log)) ++moved;
+  }
+  co_await log_->flush();
+  co_return moved;
 }
 
 Task<void> HostCore::keep_only(Retention keep, Compaction* done) {

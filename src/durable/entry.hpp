@@ -27,6 +27,18 @@ struct HostCore::Entry {
   std::exception_ptr broken;
   std::string trace;  // as recorded at its end
   int changing = 0;   // it is being started, paused, resumed, retried, killed, or ends
+  int held = 0;       // so many look at it across a suspension: it stays where it is
+};
+
+class HostCore::Held {
+ public:
+  explicit Held(Entry& entry) noexcept : entry_(entry) { ++entry_.held; }
+  ~Held() { --entry_.held; }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  Entry& entry_;
 };
 
 // Marks a task that somebody changes, so that others wait with what they want from it.
@@ -53,31 +65,12 @@ inline bool came_to_be(const wal::TaskLog& task) noexcept {
 
 namespace detail {
 
-inline std::string trace_text(std::uint64_t trace) {
+// Sixteen digits.
+inline std::string hex(std::uint64_t value) {
   std::string text(16, '0');
-  for (std::size_t i = 16; i-- > 0; trace >>= 4) text[i] = "0123456789abcdef"[trace & 15];
+  for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
   return text;
 }
-
-// Waits for one record.
-class Synced final : public wal::Ticket {
- public:
-  Event event;
-  std::exception_ptr error;
-  void synced(std::exception_ptr failed) noexcept override {
-    error = std::move(failed);
-    event.set();
-  }
-};
-
-struct FlowlessRecord {
-  wal::Log* log;
-  wal::TaskLog* task;
-  wal::RecordType type;
-  std::string_view id;
-  std::string_view payload;
-};
-Task<void> synced_record(FlowlessRecord record);
 
 // Lets the task of a host await the code of a durable one.
 class RunDurable {

@@ -49,18 +49,6 @@ std::string_view name_of(DurableStatus status) noexcept {
 
 // ---- The host ----
 
-namespace detail {
-
-Task<void> synced_record(FlowlessRecord record) {
-  Synced synced;
-  wal::Entry entry{record.type, record.id, record.payload};
-  record.log->append(*record.task, entry, Level::sync, &synced);
-  co_await synced.event.wait();
-  if (synced.error != nullptr) std::rethrow_exception(synced.error);
-}
-
-}  // namespace detail
-
 HostCore::HostCore(const Registry& types, wal::LogOptions log, HostOptions options)
     : types_(types), log_options_(std::move(log)), options_(options) {}
 
@@ -124,7 +112,7 @@ Task<void> HostCore::until_settled(Entry* entry) {
 
 Task<void> HostCore::begin_synced(Entry* entry, std::string arguments) {
   const Changing changing(*entry, changed_);
-  detail::Synced synced;
+  wal::Synced synced;
   const std::int64_t time = log_->wall_time();
   append_spawn(*entry, arguments, Level::sync, &synced);
   co_await synced.event.wait();
@@ -232,8 +220,8 @@ Task<void> HostCore::record_end(FlowState* flow, Entry* entry, DurableStatus sta
     payload = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
     JsonWriter(payload).value(result);
   }
-  payload += ",\"trace\":\"" + detail::trace_text(flow->trace) + "\"";
-  detail::Synced synced;
+  payload += ",\"trace\":\"" + detail::hex(flow->trace) + "\"";
+  wal::Synced synced;
   try {
     flow->append(status == DurableStatus::completed ? RecordType::TaskExit : RecordType::TaskAbort,
                  payload, nullptr, 0, Level::sync, &synced);
@@ -316,6 +304,7 @@ Task<std::string> HostCore::result_json(Uuid id) {
     throw Error(Errc::durable_failed, old->detail);
   }
   Entry& task = entry(id, "Host::result");
+  const Held held(task);
   while (!task.log.ended) {
     if (task.broken != nullptr) std::rethrow_exception(task.broken);
     if (task.status != DurableStatus::running && task.status != DurableStatus::paused) {
@@ -332,6 +321,7 @@ Task<std::string> HostCore::result_json(Uuid id) {
 
 Task<void> HostCore::signal_json(Uuid id, std::string name, std::string value) {
   Entry& task = entry(id, "Host::signal");
+  const Held held(task);
   require_alive(task, "Host::signal");
   co_await send(&task, true, std::move(name), std::move(value));
 }
@@ -339,12 +329,14 @@ Task<void> HostCore::signal_json(Uuid id, std::string name, std::string value) {
 // The promise of a task that does not run: its log says whether there is one. Nothing: there is none.
 Task<std::optional<bool>> HostCore::complete_at_rest(Uuid promise, std::string value,
                                                      bool success) {
+  co_await log_->flush();
+  reader_->forget();
   const std::string asked = "\"promise\":\"" + promise.text() + "\"";
   for (Entry* entry : std::vector<Entry*>(order_)) {
     if (entry->flow != nullptr || entry->log.ended || entry->log.records.empty()) continue;
     std::string name;
     bool kept = false;
-    for (const std::string& line : lines(entry->log)) {
+    for (const std::string& line : reader_->read_all(entry->log)) {
       wal::RecordView view;
       wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
       const detail::Fields fields(view.payload);
@@ -368,6 +360,7 @@ Task<std::optional<bool>> HostCore::complete_at_rest(Uuid promise, std::string v
 
 Task<void> HostCore::cancel(Uuid id, std::string why) {
   Entry& task = entry(id, "Host::cancel");
+  const Held held(task);
   if (!task.log.ended) {
     co_await send(&task, false, std::move(why), std::string());
   }
@@ -395,12 +388,11 @@ Task<void> HostCore::send(Entry* task, bool signal, std::string name, std::strin
 
 Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success) {
   const auto found = promises_.find(promise);
-  if (found == promises_.end()) {
-    if (const auto kept = co_await complete_at_rest(promise, value, success)) co_return *kept;
-  }
-  const bool child = found != promises_.end() && found->second != nullptr &&
-                     found->second->kind != detail::SlotKind::promise;
-  if (found == promises_.end() || child) {
+  const bool here = found != promises_.end() &&
+                    (found->second == nullptr || found->second->kind == detail::SlotKind::promise);
+  if (!here) {
+    const std::optional<bool> kept = co_await complete_at_rest(promise, std::move(value), success);
+    if (kept) co_return *kept;
     throw Error(Errc::unknown_durable,
                 "No task of this host waits for a promise with the id " + promise.text() + ".");
   }
@@ -419,6 +411,7 @@ Task<void> HostCore::cancel_child(Uuid id) {
   if (slot != promises_.end()) promises_.erase(slot);  // nobody is told
   Entry* const child = find(id);
   if (child == nullptr || child->log.ended) co_return;
+  const Held held(*child);
   co_await cancel(id, "its parent ended");
   while (!child->log.ended && child->status == DurableStatus::running) {
     child->done.reset();
@@ -428,6 +421,7 @@ Task<void> HostCore::cancel_child(Uuid id) {
 
 Task<void> HostCore::kill(Uuid id, std::string why) {
   Entry& task = entry(id, "Host::kill");
+  const Held held(task);
   co_await until_settled(&task);
   if (!task.log.ended) co_await shield(kill_now(&task, std::move(why)));
 }
@@ -460,6 +454,7 @@ std::vector<Uuid> HostCore::children_of(const Entry& task) const {
 
 Task<void> HostCore::pause(Uuid id) {
   Entry& task = entry(id, "Host::pause");
+  const Held held(task);
   co_await until_settled(&task);
   require_alive(task, "Host::pause");
   co_await shield(pause_now(&task));
@@ -476,6 +471,7 @@ Task<void> HostCore::pause_now(Entry* task) {
 
 Task<void> HostCore::resume(Uuid id) {
   Entry& task = entry(id, "Host::resume");
+  const Held held(task);
   co_await until_settled(&task);
   require_alive(task, "Host::resume");
   if (task.status == DurableStatus::running) co_return;
@@ -493,17 +489,18 @@ Task<void> HostCore::resume_now(Entry* task, std::string payload) {
   co_await record(*task, RecordType::Command, std::move(payload));
   task->log.ended = false;
   task->done.reset();
-  contents_.clear();
+  reader_->forget();
   if (options_.records_only) {
     task->status = DurableStatus::paused;
     co_return;
   }
   begin_again(*task);
-  contents_.clear();
+  reader_->forget();
 }
 
 Task<void> HostCore::retry(Uuid id, std::string from) {
   Entry& task = entry(id, "Host::retry");
+  const Held held(task);
   co_await until_settled(&task);
   if (!task.log.ended || task.status == DurableStatus::completed) {
     throw Error(Errc::durable_misuse, "Only a task that failed can be retried; " + id.text() +
@@ -549,7 +546,10 @@ std::vector<DurableInfo> HostCore::tasks() const {
 Task<void> HostCore::record(Entry& task, RecordType type, std::string payload) {
   while (!log_->has_room()) co_await log_->room().wait();
   const std::string id = task.log.id.text();
-  co_await detail::synced_record({log_.get(), &task.log, type, id, payload});
+  wal::Synced synced;
+  log_->append(task.log, wal::Entry{type, id, payload}, Level::sync, &synced);
+  co_await synced.event.wait();
+  if (synced.error != nullptr) std::rethrow_exception(synced.error);
 }
 
 void HostCore::require_alive(const Entry& task, std::string_view what) const {

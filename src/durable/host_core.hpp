@@ -13,6 +13,7 @@
 
 #include "tiffany/durable/host.hpp"
 #include "tiffany/durable/inspect.hpp"
+#include "tiffany/sync/mutex.hpp"
 
 namespace tiffany {
 
@@ -50,11 +51,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   friend class FlowState;
   struct Entry;
   class Changing;
-  struct Hash {
-    std::size_t operator()(const Uuid& id) const noexcept {
-      return static_cast<std::size_t>(id.hash());
-    }
-  };
+  class Held;
 
   Entry& entry(const Uuid& id, std::string_view what);
   Entry* find(const Uuid& id) const noexcept;
@@ -77,7 +74,14 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<void> stop(Entry& entry);
   Task<void> cancel_child(Uuid id);
   bool may_archive(const Entry& entry) const noexcept;
+  struct Copied {
+    Uuid id;
+    std::uint64_t last_seq;
+  };
+  Task<std::vector<Copied>> archive_ended();
   Task<void> archive(Entry& entry);
+  std::vector<std::unique_ptr<Entry>> take_archived(const std::vector<Copied>& copied);
+  Task<std::size_t> move_forward();
   Task<void> keep_only(Retention keep, Compaction* done);
   std::string archive_path(const Uuid& id) const;
   bool archived(const Uuid& id) const;
@@ -97,8 +101,6 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   bool was_paused(const Entry& entry);
   void read_first(Entry& entry);
   void read_end(Entry& entry);
-  std::string line_at(const wal::TaskLog& task, std::size_t index);
-  std::vector<std::string> lines(const wal::TaskLog& task);
   bool may_replay() const noexcept;
 
   // For flows.
@@ -119,10 +121,11 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   wal::LogIndex index_;
   std::shared_ptr<wal::Log> log_;
   Recovery recovery_;
-  std::unordered_map<Uuid, std::unique_ptr<Entry>, Hash> entries_;
-  std::vector<Entry*> order_;                               // as they came to be
-  std::unordered_map<Uuid, detail::Slot*, Hash> promises_;  // and children, by their UUID
-  std::unordered_map<std::uint32_t, std::unique_ptr<wal::DiskContent>> contents_;
+  std::unordered_map<Uuid, std::unique_ptr<Entry>, UuidHash> entries_;
+  std::vector<Entry*> order_;                                   // as they came to be
+  std::unordered_map<Uuid, detail::Slot*, UuidHash> promises_;  // and children, by their UUID
+  std::optional<wal::LineReader> reader_;
+  Mutex compacting_;
   Random random_{0};
   Inspection* looking_ = nullptr;  // effects are forbidden; what would happen is noted here
   std::size_t replaying_tasks_ = 0;

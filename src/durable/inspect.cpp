@@ -4,7 +4,6 @@
 
 #include "durable/entry.hpp"
 #include "tiffany/base/error.hpp"
-#include "tiffany/core/sleep.hpp"
 
 namespace tiffany {
 
@@ -51,11 +50,10 @@ void HostCore::seen_end(const Entry& entry, DurableStatus status, const std::str
                            std::string(name_of(status)) + " with " + result + ".";
   }
   if (ended && looking_->agrees && !entry.trace.empty() &&
-      entry.trace != detail::trace_text(entry.flow->trace)) {
+      entry.trace != detail::hex(entry.flow->trace)) {
     looking_->agrees = false;
     looking_->difference = "The log ends with the trace " + entry.trace + ", the code with " +
-                           detail::trace_text(entry.flow->trace) +
-                           ": something came in another order.";
+                           detail::hex(entry.flow->trace) + ": something came in another order.";
   }
   if (!ended) would("end " + std::string(name_of(status)) + " with " + result);
 }
@@ -63,6 +61,7 @@ void HostCore::seen_end(const Entry& entry, DurableStatus status, const std::str
 void HostCore::open_to_look() {
   scheduler_ = &Scheduler::require("inspect");
   log_ = wal::Log::look_at(log_options_, index_);
+  reader_.emplace(log_->disk(), log_options_.directory);
   options_.start_paused = true;
   for (const auto& task : index_.tasks) {
     if (came_to_be(*task)) prepare(add_entry(*task));
@@ -85,7 +84,6 @@ Task<Inspection> HostCore::look(Uuid id) {
     replay_room_.reset();
     co_await replay_room_.wait();
   }
-  co_await yield();  // one that has caught up may be about to end
   co_await stop(task);
   looking_ = nullptr;
   co_return found;

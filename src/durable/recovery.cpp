@@ -25,6 +25,7 @@ std::string Recovery::text() const {
 Task<Recovery> HostCore::open() {
   scheduler_ = &Scheduler::require("Host::open");
   log_ = co_await wal::Log::open(log_options_, index_);
+  reader_.emplace(log_->disk(), log_options_.directory);
   std::uint64_t seed = log_->epoch();
   if (!scheduler_->reactor().virtual_time() &&
       getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) {
@@ -54,7 +55,7 @@ Task<Recovery> HostCore::open() {
     replay_room_.reset();
     co_await replay_room_.wait();
   }
-  contents_.clear();
+  reader_->forget();
   recovery_.resumed -= recovery_.diverged;
   co_return recovery_;
 }
@@ -114,32 +115,8 @@ bool HostCore::prepare(Entry& entry) {
   return true;
 }
 
-std::string HostCore::line_at(const wal::TaskLog& task, std::size_t index) {
-  const wal::Position& position = task.records[index];
-  std::unique_ptr<wal::DiskContent>* content = nullptr;
-  std::unique_ptr<wal::DiskContent> own;
-  const std::string& directory = log_options_.directory;
-  wal::Disk& disk = log_->disk();
-  if (position.file != 0) {
-    content = &contents_[position.file];
-    if (*content == nullptr)
-      *content = disk.read(directory + "/" + wal::segment_name(position.file));
-  } else {
-    own = disk.read(directory + "/" + task.id.text() + ".wal");
-    content = &own;
-  }
-  return wal::reseeded((*content)->bytes().substr(position.offset, position.size), 0);
-}
-
-std::vector<std::string> HostCore::lines(const wal::TaskLog& task) {
-  std::vector<std::string> all;
-  all.reserve(task.records.size());
-  for (std::size_t i = 0; i < task.records.size(); ++i) all.push_back(line_at(task, i));
-  return all;
-}
-
 void HostCore::read_first(Entry& entry) {
-  const std::string line = line_at(entry.log, 0);
+  const std::string line = reader_->read(entry.log, entry.log.records[0]);
   wal::RecordView view;
   wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
   if (view.type != RecordType::Spawn) {
@@ -157,7 +134,7 @@ void HostCore::read_end(Entry& entry) {
   std::string line;
   wal::RecordView view;
   for (std::size_t i = entry.log.records.size(); i-- > 0;) {
-    line = line_at(entry.log, i);
+    line = reader_->read(entry.log, entry.log.records[i]);
     wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
     if (view.type == RecordType::TaskExit || view.type == RecordType::TaskAbort) break;
   }
@@ -183,7 +160,7 @@ void HostCore::read_end(Entry& entry, const std::string& line) {
 bool HostCore::was_paused(const Entry& entry) {
   bool paused = false;
   for (std::size_t i = 1; i < entry.log.records.size(); ++i) {
-    const std::string line = line_at(entry.log, i);
+    const std::string line = reader_->read(entry.log, entry.log.records[i]);
     wal::RecordView view;
     wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
     if (view.type != RecordType::Command) continue;
@@ -199,17 +176,17 @@ bool HostCore::knows(const DurableInfo& task) const noexcept {
 }
 
 bool HostCore::has_command(const Entry& entry, std::string_view id) {
-  contents_.clear();
+  reader_->forget();
   bool has = false;
   for (std::size_t i = 1; i < entry.log.records.size() && !has; ++i) {
-    const std::string line = line_at(entry.log, i);
+    const std::string line = reader_->read(entry.log, entry.log.records[i]);
     wal::RecordView view;
     wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
     const detail::Fields fields(view.payload);
     has = (fields.has("step") && fields.text("step") == id) ||
           (view.type == RecordType::Command && fields.has("id") && fields.text("id") == id);
   }
-  contents_.clear();
+  reader_->forget();
   return has;
 }
 
@@ -230,7 +207,7 @@ bool HostCore::check_type(Entry& entry) {
 
 void HostCore::begin_again(Entry& entry) {
   entry.flow = std::make_unique<FlowState>(*this, entry.log, *entry.type);
-  entry.flow->load(lines(entry.log));
+  entry.flow->load(reader_->read_all(entry.log));
   run_flow(entry);
 }
 

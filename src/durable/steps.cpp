@@ -20,12 +20,9 @@ using wal::RecordType;
 
 namespace {
 
-std::string hex(std::uint64_t value) {
-  std::string text(16, '0');
-  for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
-  return text;
+std::string hash_of(std::string_view text) {
+  return text.empty() ? "" : detail::hex(hash_name(text));
 }
-std::string hash_of(std::string_view text) { return text.empty() ? "" : hex(hash_name(text)); }
 
 // Members of a payload, with the commas between them.
 class Payload {
@@ -261,7 +258,7 @@ Task<void> FlowState::make_attempts(Slot* slot, Duration pause) {
   const StepOptions& options = *slot->options;
   if (options.effect == StepEffect::at_most_once) {
     // What led here, and that it begins, must be on the disk before it does.
-    detail::Synced synced;
+    wal::Synced synced;
     record_start(*slot, &slot->site, Level::sync, &synced);
     co_await synced.event.wait();
     if (synced.error != nullptr) std::rethrow_exception(synced.error);

@@ -13,13 +13,14 @@ class Capture final : public Log {
  private:
   Task<void> begin(const LogIndex&) override { co_return; }
   Task<void> end() override { co_return; }
+  Task<void> forget(std::vector<Uuid>) override { co_return; }
   Batch& batch_for(TaskLog&, std::size_t) override {
     batch_.bytes.clear();
     return batch_;
   }
   std::uint32_t seed_of(const Batch&) const noexcept override { return 0; }
   Task<void> write_some() override { co_return; }
-  bool anything_queued() const noexcept override { return false; }
+  Batch* last_batch() noexcept override { return nullptr; }
   TicketList take_tickets() noexcept override { return TicketList(); }
 
   Batch batch_;

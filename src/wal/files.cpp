@@ -27,11 +27,6 @@ class Files final : public Log {
     bool queued = false;    // the last of the batches is his
     std::size_t batch = 0;  // which one, counted from the first that there ever was
   };
-  struct Hash {
-    std::size_t operator()(const Uuid& id) const noexcept {
-      return static_cast<std::size_t>(id.hash());
-    }
-  };
 
   Task<void> begin(const LogIndex& index) override {
     if (!index.shut_down) co_await settle(index);
@@ -66,6 +61,12 @@ class Files final : public Log {
 
   Task<void> end() override { co_return; }
 
+  Task<void> forget(std::vector<Uuid> tasks) override {
+    for (const Uuid& task : tasks) {
+      if (disk().exists(path(task))) co_await disk().remove(path(task));
+    }
+  }
+
   Batch& batch_for(TaskLog& task, std::size_t) override {
     OfTask& own = of_task_[task.id];
     if (own.queued && own.batch >= taken_) return batches_[own.batch - taken_];
@@ -77,7 +78,10 @@ class Files final : public Log {
     return batches_.back();
   }
   std::uint32_t seed_of(const Batch&) const noexcept override { return 0; }
-  bool anything_queued() const noexcept override { return !batches_.empty(); }
+  Batch* last_batch() noexcept override {
+    if (!batches_.empty()) return &batches_.back();
+    return writing_.empty() ? nullptr : &writing_.back();
+  }
 
   Task<void> write_some() override {
     while (!batches_.empty() && writing_.size() < kMostWritten) {
@@ -132,7 +136,7 @@ class Files final : public Log {
     return options_.directory + "/" + task.text() + ".wal";
   }
 
-  std::unordered_map<Uuid, OfTask, Hash> of_task_;
+  std::unordered_map<Uuid, OfTask, UuidHash> of_task_;
   std::deque<Batch> batches_;
   std::deque<Batch> writing_;
   std::size_t taken_ = 0;  // batches that were taken out so far

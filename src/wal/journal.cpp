@@ -1,5 +1,5 @@
-// Segments that all tasks share. A segment is filled with zeros once, before its first use, and used again
-// when nothing in it is needed any more: writing over what is there is what a disk syncs fastest.
+// Segments that all tasks share. A segment is filled with zeros before its first use: writing over what is there
+// is what a disk syncs fastest.
 #include <algorithm>
 #include <deque>
 #include <string>
@@ -80,13 +80,36 @@ class Journal final : public Log {
     append(own_, Entry{RecordType::Owner, nil, payload});
   }
 
-  std::uint32_t begin_segment() override {
+  void begin_moving() override {
     next_segment(tail_segment_ + 1, tail());
-    return tail_segment_;
+    moving_ = tail_segment_;
+  }
+  bool move(TaskLog& task) override {
+    if (task.records.empty() || task.records.front().file >= moving_) return false;
+    for (Position& record : task.records) {
+      if (record.file < moving_) append_again(line_at(task, record), record);
+    }
+    return true;
+  }
+  std::string line_at(const TaskLog& task, const Position& record) {
+    const auto after = std::partition_point(batches_.begin(), batches_.end(), [&](const Batch& b) {
+      return b.file < record.file || (b.file == record.file && b.offset <= record.offset);
+    });
+    if (after != batches_.begin()) {  // it is not written yet, or is being written
+      const Batch& batch = *std::prev(after);
+      const std::uint64_t at = record.offset - batch.offset;
+      if (batch.file == record.file && at < batch.bytes.size()) {
+        return batch.bytes.substr(at, record.size + 1);
+      }
+    }
+    if (record.file >= open_segment_) reader_.forget();  // which may have less of it
+    return reader_.read(task, record);
   }
 
   // First it is said, then it is done: a crash in between leaves files that nobody reads.
-  Task<void> forget_before(std::uint32_t segment) override {
+  Task<void> forget(std::vector<Uuid>) override {
+    const std::uint32_t segment = std::exchange(moving_, 0);
+    reader_.forget();
     const std::string said = base_text(segment);
     // What a crash has left of it may be longer.
     if (disk().exists(path("base.new"))) co_await disk().remove(path("base.new"));
@@ -106,7 +129,7 @@ class Journal final : public Log {
     }
   }
 
-  bool anything_queued() const noexcept override { return !batches_.empty(); }
+  Batch* last_batch() noexcept override { return batches_.empty() ? nullptr : &batches_.back(); }
 
   Task<void> write_some() override {
     close_batch();
@@ -209,6 +232,7 @@ class Journal final : public Log {
   std::unique_ptr<DiskFile> prepared_;
   Event nobody_prepares_{true};
   std::unique_ptr<DiskFile> mark_;
+  LineReader reader_{disk(), options_.directory};  // of records that are moved
 };
 
 }  // namespace

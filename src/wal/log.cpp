@@ -159,6 +159,7 @@ std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticke
                                         " bytes is too long for "
                                         "the log; values of more than 64 KiB belong beside it.");
   }
+  if (moving_ != 0) move(task);
   Batch& batch = batch_for(task, size);
   entry.seq = ++task.last_seq;
   entry.vt = scheduler_.now().time_since_epoch().count();
@@ -179,28 +180,43 @@ std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticke
   return entry.seq;
 }
 
-Position Log::append_again(const std::string& line) {
+void Log::append_again(std::string_view line, Position& record) {
   if (sealed_ != nullptr) std::rethrow_exception(sealed_);
-  const std::string_view text = std::string_view(line).substr(0, line.size() - 1);
-  Batch& batch = batch_for(own_, line.size() + 1);
+  line.remove_suffix(1);
+  Batch& batch = batch_for(own_, line.size() + 2);
   const std::size_t before = batch.bytes.size();
-  batch.bytes += reseeded(text, seed_of(batch), before == 0);
+  batch.bytes += reseeded(line, seed_of(batch), before == 0);
   const std::size_t size = batch.bytes.size() - before;
   counters_.bytes += size;
   queued_ += size;
-  return {batch.file, static_cast<std::uint32_t>(size - 1), batch.offset + before};
+  if (!has_room()) room_.reset();
+  if (!has_room()) start_writing();
+  record = {batch.file, static_cast<std::uint32_t>(size - 1), batch.offset + before};
 }
 
-Task<void> Log::forget_before(std::uint32_t) { co_return; }
+// Says so when nobody writes any more, also when the task is cancelled before it begins.
+class Log::Writing {
+ public:
+  explicit Writing(std::shared_ptr<Log> log) noexcept : log_(std::move(log)) {}
+  Writing(Writing&&) noexcept = default;
+  Writing& operator=(Writing&&) = delete;
+  ~Writing() {
+    if (log_ != nullptr) log_->rest();
+  }
+  Log& log() const noexcept { return *log_; }
+
+ private:
+  std::shared_ptr<Log> log_;
+};
 
 void Log::start_writing() {
   if (!rest_.is_set() || sealed_ != nullptr) return;
   rest_.reset();
-  scheduler_.spawn.system()(&Log::write_loop, shared_from_this());
+  scheduler_.spawn.system()(&Log::write_loop, Writing(shared_from_this()));
 }
 
 Task<void> Log::write_all() {
-  while (anything_queued() && sealed_ == nullptr) {
+  while (last_batch() != nullptr && sealed_ == nullptr) {
     for (int turns = 0; turns < kMostTurns && queued_ < kWorthASync; ++turns) {
       co_await sleep_until(scheduler_.now());
       if (scheduler_.ready_len() == 0) break;
@@ -210,17 +226,25 @@ Task<void> Log::write_all() {
   }
 }
 
-Task<void> Log::write_loop() {
-  std::exception_ptr failed;
+Task<void> Log::write_loop(Writing writing) {
+  Log& log = writing.log();
   try {
-    co_await shield(write_all());
+    while (log.last_batch() != nullptr && log.sealed_ == nullptr) co_await shield(log.write_all());
   } catch (const std::exception&) {
-    failed = std::current_exception();
+    if (log.sealed_ == nullptr) {
+      log.sealed_ = sealed_error(log.options_.directory, std::current_exception());
+    }
   }
-  if (failed != nullptr && sealed_ == nullptr) sealed_ = sealed_error(options_.directory, failed);
+}
+
+void Log::rest() noexcept {
+  if (sealed_ == nullptr && last_batch() != nullptr) {
+    sealed_ = sealed_error(
+        options_.directory,
+        std::make_exception_ptr(Error(Errc::log_sealed, "the task that writes it was cancelled.")));
+  }
   if (sealed_ != nullptr) fail_tickets();
   rest_.set();
-  if (anything_queued()) start_writing();  // since it was looked for last
 }
 
 std::string Log::keep_aside(std::string value) {
@@ -273,22 +297,27 @@ void Log::fail_tickets() noexcept {
 }
 
 void Log::hurry() {
-  if (sealed_ == nullptr && anything_queued()) start_writing();
+  if (sealed_ == nullptr && last_batch() != nullptr) start_writing();
 }
 
 Task<void> Log::flush() {
-  hurry();
-  while (!rest_.is_set()) co_await rest_.wait();
   if (sealed_ != nullptr) std::rethrow_exception(sealed_);
+  Batch* const last = last_batch();
+  if (last == nullptr) co_return;
+  Synced synced;
+  last->tickets.push(synced);
+  hurry();
+  co_await synced.event.wait();
+  if (synced.error != nullptr) std::rethrow_exception(synced.error);
 }
 
 Task<void> Log::close() {
   if (closed_) co_return;
-  co_await flush();
   const std::string nil = Uuid().text();
   append(own_, Entry{RecordType::ShutdownMarker, nil, "\"reason\":\"closed\""});
   closed_ = true;
   co_await flush();
+  while (!rest_.is_set()) co_await rest_.wait();
   co_await end();
   lock_.reset();
 }

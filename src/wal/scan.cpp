@@ -409,6 +409,11 @@ TaskLog& LogIndex::at(const Uuid& id) {
   return *task;
 }
 
+void LogIndex::drop(const std::vector<Uuid>& ids) {
+  for (const Uuid& id : ids) by_id_.erase(id);
+  std::erase_if(tasks, [this](const auto& task) { return find(task->id) == nullptr; });
+}
+
 std::uint32_t seed_of_segment(std::uint32_t number) {
   return crc32c("segment " + std::to_string(number));
 }
@@ -441,23 +446,36 @@ LogIndex scan(Disk& disk, const std::string& directory, Layout layout) {
   return index;
 }
 
-std::vector<std::string> lines_of(Disk& disk, const std::string& directory, const LogIndex& index,
-                                  const TaskLog& task) {
-  std::vector<std::string> lines;
-  std::unique_ptr<DiskContent> content;
-  std::uint32_t open = 0;
-  for (const Position& position : task.records) {
-    if (content == nullptr || open != position.file) {
-      std::string path = directory + "/" + task.id.text() + ".wal";
-      for (const Segment& segment : index.segments) {
-        if (segment.number == position.file) path = segment.path;
-      }
-      content = disk.read(path);
-      open = position.file;
-    }
-    lines.push_back(reseeded(content->bytes().substr(position.offset, position.size), 0));
+std::string LineReader::read(const TaskLog& task, const Position& position) {
+  const bool shared = position.file != 0;
+  const std::string path =
+      directory_ + "/" + (shared ? segment_name(position.file) : task.id.text() + ".wal");
+  if (!shared && task_ != task.id) of_task_.reset();
+  task_ = task.id;
+  std::unique_ptr<DiskContent>& content = shared ? segments_[position.file] : of_task_;
+  if (content == nullptr) content = disk_.read(path);
+  std::string_view line = content->bytes();
+  line = line.substr(std::min<std::uint64_t>(position.offset, line.size()), position.size);
+  RecordView view;
+  const std::uint32_t seed = shared ? seed_of_segment(position.file) : 0;
+  if (read_line(line, seed, view) != LineFault::none) {
+    throw Error(Errc::log_damaged, path + ", byte " + std::to_string(position.offset) +
+                                       ": expected the record of task " + task.id.text() +
+                                       " that was there, found \"" + excerpt(line) + "\".");
   }
+  return reseeded(line, 0);
+}
+
+std::vector<std::string> LineReader::read_all(const TaskLog& task) {
+  std::vector<std::string> lines;
+  lines.reserve(task.records.size());
+  for (const Position& position : task.records) lines.push_back(read(task, position));
   return lines;
+}
+
+void LineReader::forget() noexcept {
+  segments_.clear();
+  of_task_.reset();
 }
 
 }  // namespace tiffany::wal

@@ -61,7 +61,7 @@ class MemoryWorld {
     const wal::LogIndex index = wal::scan(*disk, "wal", layout_);
     const wal::TaskLog* const task = index.find(id);
     if (task == nullptr) return {};
-    return wal::lines_of(*disk, "wal", index, *task);
+    return wal::LineReader(*disk, "wal").read_all(*task);
   }
 
   template <class F>
@@ -69,7 +69,7 @@ class MemoryWorld {
     const wal::LogIndex index = wal::scan(*disk, "wal", layout_);
     for (const auto& task : index.tasks) {
       if (task->id.nil()) continue;  // of the log itself
-      for (const std::string& line : wal::lines_of(*disk, "wal", index, *task)) {
+      for (const std::string& line : wal::LineReader(*disk, "wal").read_all(*task)) {
         visit(task->id, line);
       }
     }

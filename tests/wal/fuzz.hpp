@@ -258,7 +258,7 @@ class Fuzz {
       records += index.records;
       for (const Damage& damage : index.damage) damage.text();
       for (const auto& task : index.tasks) {
-        for (const std::string& line : lines_of(disk, kDirectory, index, *task)) {
+        for (const std::string& line : LineReader(disk, kDirectory).read_all(*task)) {
           RecordView view;
           const std::string_view text = std::string_view(line).substr(0, line.size() - 1);
           if (read_line(text, 0, view) != LineFault::none) return "not a record: " + line;

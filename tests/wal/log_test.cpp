@@ -210,7 +210,7 @@ TEST_P(WalLogTest, D1_ARecordOfAnUnknownTypeIsKeptAndChangesNothing) {
   EXPECT_EQ(task.quarantine, "");
   EXPECT_EQ(task.last_seq, last + 1);
   EXPECT_FALSE(task.ended);
-  const std::vector<std::string> lines = lines_of(*disk, kDirectory, index, task);
+  const std::vector<std::string> lines = LineReader(*disk, kDirectory).read_all(task);
   EXPECT_EQ(lines.size(), last + 1);
   EXPECT_NE(lines.back().find("\"type\":\"Dream\""), std::string::npos);
 }

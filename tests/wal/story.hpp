@@ -202,23 +202,18 @@ class Story {
     for (TaskLog* task : alive) add(*log, *task, RecordType::Resumed, Level::sync, 50);
     if (compact && layout_ == Layout::journal) {
       co_await log->flush();
-      co_await copy_forward(*log, *disk, index);
+      co_await copy_forward(*log, index);
     }
     co_await log->close();
   }
 
-  static Task<void> copy_forward(Log& log, FaultDisk& disk, LogIndex& index) {
-    const LogIndex now = scan(disk, kDirectory, Layout::journal);  // with the newest segment
-    const std::uint32_t first = log.begin_segment();
+  static Task<void> copy_forward(Log& log, LogIndex& index) {
+    log.begin_moving();
     for (const auto& task : index.tasks) {
-      if (task->id.nil()) continue;
-      const std::vector<std::string> lines = lines_of(disk, kDirectory, now, *now.find(task->id));
-      for (std::size_t i = 0; i < lines.size(); ++i) {
-        task->records[i] = log.append_again(lines[i]);
-      }
+      if (!task->id.nil()) log.move(*task);
     }
     co_await log.flush();
-    co_await log.forget_before(first);
+    co_await log.forget({});
   }
 
   Layout layout_;
@@ -238,7 +233,7 @@ class Found {
         if (record.task == task->id) written.push_back(&record);
       }
       std::uint64_t last = 0;
-      for (const std::string& line : lines_of(disk, kDirectory, index, *task)) {
+      for (const std::string& line : LineReader(disk, kDirectory).read_all(*task)) {
         last = compare(line, written, last, task->id);
         find_value(disk, line);
       }

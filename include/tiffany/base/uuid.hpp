@@ -3,6 +3,7 @@
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,12 @@ class Uuid {
 
  private:
   std::array<std::uint8_t, 16> bytes_{};
+};
+
+struct UuidHash {
+  std::size_t operator()(const Uuid& id) const noexcept {
+    return static_cast<std::size_t>(id.hash());
+  }
 };
 
 }  // namespace tiffany

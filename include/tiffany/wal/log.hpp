@@ -82,6 +82,17 @@ class Ticket : private detail::TicketLink {
   friend class TicketList;
 };
 
+// One who awaits it.
+class Synced final : public Ticket {
+ public:
+  Event event;
+  std::exception_ptr error;
+  void synced(std::exception_ptr failed) noexcept override {
+    error = std::move(failed);
+    event.set();
+  }
+};
+
 // In the order in which they came.
 class TicketList {
  public:
@@ -127,15 +138,19 @@ class Log : public std::enable_shared_from_this<Log> {
   // Puts a value that is too long for a line beside the log, before the record that is appended next; gives what that
   // record has in its place. A short value stays as it is.
   std::string keep_aside(std::string value);
-  // A line of a task once more, behind all others: what is before it can then go.
-  Position append_again(const std::string& line);
-  // Begins another segment, and gives its number; zero where there are none.
-  virtual std::uint32_t begin_segment() { return 0; }
-  // Everything in segments before this one is not needed any more.
-  virtual Task<void> forget_before(std::uint32_t segment);
+  // Compaction, where tasks share files: from begin_moving() on lines go into another segment, and the records of a
+  // task that are before it are copied behind all others by move(), or when it appends the next. When that
+  // was done for all who are still needed, forget() removes what is before. Where each task has its file, there is
+  // nothing to move, and forget() removes those of the tasks that it is given.
+  virtual void begin_moving() {}
+  // True when anything was.
+  virtual bool move(TaskLog&) { return false; }
+  virtual Task<void> forget(std::vector<Uuid> tasks) = 0;
+  // Nothing is forgotten.
+  void stop_moving() noexcept { moving_ = 0; }
   // What has been appended is written now, also if nobody waits for it.
   void hurry();
-  // Until everything that has been appended is synced.
+  // Until everything that has been appended by now is synced.
   Task<void> flush();
   // Writes the marker, syncs, and gives the directory free. Nothing can be appended any more.
   Task<void> close();
@@ -174,7 +189,8 @@ class Log : public std::enable_shared_from_this<Log> {
   virtual std::uint32_t seed_of(const Batch& batch) const noexcept = 0;
   // Writes and syncs some of what is queued and tells their tickets. Throws when that fails.
   virtual Task<void> write_some() = 0;
-  virtual bool anything_queued() const noexcept = 0;
+  // What is written last of all that is queued. Null: nothing is.
+  virtual Batch* last_batch() noexcept = 0;
   // Takes everything that is queued and has a ticket, to fail it.
   virtual TicketList take_tickets() noexcept = 0;
   virtual Task<void> begin(const LogIndex& index) = 0;
@@ -184,6 +200,9 @@ class Log : public std::enable_shared_from_this<Log> {
   std::string owner_payload(std::uint32_t segment, std::uint64_t after) const;
   void tell(Batch& batch) noexcept;
   void written(std::size_t bytes) noexcept;
+  // A line once more; `record` is then where it is.
+  void append_again(std::string_view line, Position& record);
+  std::uint32_t moving_ = 0;  // records before this segment are copied first
 
   Scheduler& scheduler_;
   LogOptions options_;
@@ -193,8 +212,10 @@ class Log : public std::enable_shared_from_this<Log> {
  private:
   Task<void> write_values();
   void set_clock(const LogIndex& index);
+  class Writing;
   void start_writing();
-  Task<void> write_loop();
+  static Task<void> write_loop(Writing writing);
+  void rest() noexcept;
   Task<void> write_all();
   void fail_tickets() noexcept;
   std::string_view stamp();

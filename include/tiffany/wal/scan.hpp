@@ -77,14 +77,10 @@ class LogIndex {
 
   TaskLog* find(const Uuid& id) const noexcept;
   TaskLog& at(const Uuid& id);
+  void drop(const std::vector<Uuid>& ids);
 
  private:
-  struct Hash {
-    std::size_t operator()(const Uuid& id) const noexcept {
-      return static_cast<std::size_t>(id.hash());
-    }
-  };
-  std::unordered_map<Uuid, TaskLog*, Hash> by_id_;
+  std::unordered_map<Uuid, TaskLog*, UuidHash> by_id_;
 };
 
 // What the checksums of a segment begin with. Another one for each segment: a line that is left from the
@@ -99,9 +95,22 @@ inline constexpr std::uint32_t kMostSegments = 99'999'999;  // eight digits
 // Reads all of a log. Never changes anything, needs no lock, and throws only for what cannot be read.
 LogIndex scan(Disk& disk, const std::string& directory, Layout layout);
 
-// The lines of one task, in their order, each with a checksum that begins with nothing (as in
-// <uuid>.wal), and a line break.
-std::vector<std::string> lines_of(Disk& disk, const std::string& directory, const LogIndex& index,
-                                  const TaskLog& task);
+// Reads records where a scan has found them. Keeps the files that it has read.
+class LineReader {
+ public:
+  LineReader(Disk& disk, std::string directory) : disk_(disk), directory_(std::move(directory)) {}
+  // With its line break, as it would be in a file of its task. Errc::log_damaged when it is no record any more.
+  std::string read(const TaskLog& task, const Position& position);
+  std::vector<std::string> read_all(const TaskLog& task);
+  // What it has read: a file may have grown since.
+  void forget() noexcept;
+
+ private:
+  Disk& disk_;
+  std::string directory_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<DiskContent>> segments_;
+  std::unique_ptr<DiskContent> of_task_;
+  Uuid task_;
+};
 
 }  // namespace tiffany::wal
