@@ -110,7 +110,7 @@ class Mapped final : public DiskContent {
   explicit Mapped(const std::string& path) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) refuse("open", path, errno);
-    struct stat about {};
+    struct stat about{};
     if (::fstat(fd, &about) != 0) {
       const int error = errno;
       ::close(fd);

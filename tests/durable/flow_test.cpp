@@ -240,8 +240,12 @@ TEST_P(FlowTest, D3_AFlowThatIsUsedWrongSaysSo) {
 }
 
 Durable<std::string> drops(Flow& flow) {
-  { auto timer = co_await flow.timer(1h); }
-  { auto promise = co_await flow.promise<int>("p"); }
+  {
+    auto timer = co_await flow.timer(1h);
+  }
+  {
+    auto promise = co_await flow.promise<int>("p");
+  }
   auto held = co_await flow.timer(0s);
   co_await held;
   co_await flow.checkpoint(1);

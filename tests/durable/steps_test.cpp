@@ -26,9 +26,8 @@ TIFFANY_IN_BOTH_LAYOUTS(StepsTest);
 // ---- Values ----
 
 Durable<std::string> values(Flow& flow) {
-  const Point point = co_await flow.step("point", [] {
-    return Point{7, {"a\n\"b\"", "\xC3\xA9"}, 0.5};
-  });
+  const Point point =
+      co_await flow.step("point", [] { return Point{7, {"a\n\"b\"", "\xC3\xA9"}, 0.5}; });
   co_await flow.step("void", [] { effects.push_back("void"); });
   co_await flow.step("void task", []() -> Task<void> { co_await sleep(1ms); });
   const std::string empty = co_await flow.step("empty", [] { return std::string(); });

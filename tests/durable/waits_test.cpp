@@ -23,7 +23,9 @@ std::vector<Uuid> promises;
 Durable<std::string> timers(Flow& flow) {
   auto late = co_await flow.timer(3h);
   auto early = co_await flow.timer(2h);
-  { auto dropped = co_await flow.timer(1h); }
+  {
+    auto dropped = co_await flow.timer(1h);
+  }
   const std::size_t first = co_await flow.race(late, early);
   const std::int64_t then = flow.now();
   co_await late;

@@ -146,16 +146,14 @@ T read_element(JsonReader& in) {
 template <class Class, class T>
 struct JsonMember {
   std::string_view name;
-  T Class::*pointer;
+  T Class::* pointer;
 };
 template <class Class, class T>
 JsonMember(const char*, T Class::*) -> JsonMember<Class, T>;
 
 // Found beside the type, where TIFFANY_JSON has put it.
 template <class T>
-concept HasJsonMembers = requires {
-  tiffany_json_members(std::type_identity<T>());
-};
+concept HasJsonMembers = requires { tiffany_json_members(std::type_identity<T>()); };
 
 }  // namespace detail
 
@@ -197,7 +195,7 @@ struct Codec<std::string> {
 };
 
 template <class T>
-requires std::is_enum_v<T>
+  requires std::is_enum_v<T>
 struct Codec<T> {
   using Number = std::underlying_type_t<T>;
   static void write(JsonWriter& out, T value) { write_json(out, static_cast<Number>(value)); }
@@ -318,9 +316,8 @@ struct Codec<std::variant<Ts...>> {
   using Reader = Variant (*)(JsonReader&);
   static constexpr std::array<Reader, sizeof...(Ts)> kReaders =
       []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array<Reader, sizeof...(Ts)>{&read_one<I>...};
-  }
-  (std::index_sequence_for<Ts...>());
+        return std::array<Reader, sizeof...(Ts)>{&read_one<I>...};
+      }(std::index_sequence_for<Ts...>());
 };
 
 namespace detail {
@@ -377,8 +374,8 @@ struct Codec<Uuid> {
 };
 
 template <std::signed_integral Rep, class Period>
-requires(std::ratio_divide<Period, std::nano>::den ==
-         1) struct Codec<std::chrono::duration<Rep, Period>> {
+  requires(std::ratio_divide<Period, std::nano>::den == 1)
+struct Codec<std::chrono::duration<Rep, Period>> {
   using Duration = std::chrono::duration<Rep, Period>;
   static constexpr std::int64_t kTick = std::ratio_divide<Period, std::nano>::num;
   static void write(JsonWriter& out, Duration value) {
@@ -393,7 +390,8 @@ requires(std::ratio_divide<Period, std::nano>::den ==
 };
 
 template <class T>
-requires(std::same_as<T, Unit> || std::same_as<T, std::monostate>) struct Codec<T> {
+  requires(std::same_as<T, Unit> || std::same_as<T, std::monostate>)
+struct Codec<T> {
   static void write(JsonWriter& out, T) { out.null(); }
   static T read(JsonReader& in) {
     in.null();
