@@ -38,6 +38,7 @@ Writing, while no process has the log open:
   task cancel DIR TASK [WHY]     it unwinds when it is resumed
   task kill DIR TASK [WHY]       it has ended
   task retry DIR TASK STEP       forget its failure, and everything from that step on
+  task fork DIR TASK STEP        another task with its history up to that step
   task signal DIR TASK NAME JSON
   task complete DIR PROMISE JSON keep a promise
 )";
@@ -262,7 +263,7 @@ Task<int> change(const Registry* types, std::string verb, std::string directory,
   };
   const std::string why = rest.empty() ? "by an operator" : rest[0];
   const bool known = verb == "pause" || verb == "resume" || verb == "cancel" || verb == "kill" ||
-                     verb == "retry" || verb == "signal" || verb == "complete";
+                     verb == "retry" || verb == "fork" || verb == "signal" || verb == "complete";
   if (!known) throw Refused{"there is no task " + verb};
   co_await host.open();
   if (verb == "pause") {
@@ -280,6 +281,10 @@ Task<int> change(const Registry* types, std::string verb, std::string directory,
   } else if (verb == "retry") {
     want(1, 1);
     co_await host.retry(id, rest[0]);
+  } else if (verb == "fork") {
+    want(1, 1);
+    const Uuid made = co_await host.fork(id, rest[0]);
+    print(made.text() + "\n");
   } else if (verb == "signal") {
     want(2, 2);
     check_json(rest[1]);

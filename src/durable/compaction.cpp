@@ -2,12 +2,15 @@
 // what is before them can go.
 #include <algorithm>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "durable/entry.hpp"
+#include "tiffany/core/sleep.hpp"
 #include "tiffany/wal/log.hpp"
 #include "tiffany/wal/record.hpp"
+#include "tiffany/wal/values.hpp"
 
 namespace tiffany {
 
@@ -19,7 +22,9 @@ bool HostCore::archived(const Uuid& id) const {
   return log_ != nullptr && log_->disk().exists(archive_path(id));
 }
 
+// Null when it is not there.
 std::unique_ptr<HostCore::Entry> HostCore::from_archive(const Uuid& id) {
+  if (!archived(id)) return nullptr;
   const auto content = log_->disk().read(archive_path(id));
   std::string_view bytes = content->bytes();
   if (!bytes.empty()) bytes.remove_suffix(1);
@@ -60,6 +65,7 @@ Task<void> HostCore::archive(Entry& entry) {
 
 Task<Compaction> HostCore::compact(Retention keep) {
   Compaction done;
+  const Mutex::Guard alone = co_await compacting_.lock();
   if (log_ == nullptr) {
     throw Error(Errc::durable_misuse, "Host::compact needs an open host: co_await host.open().");
   }
@@ -67,7 +73,6 @@ Task<Compaction> HostCore::compact(Retention keep) {
     done.skipped = "the log is damaged; what is in it is kept for those who mend it";
     co_return done;
   }
-  const Mutex::Guard alone = co_await compacting_.lock();
   const std::vector<Copied> copied = co_await archive_ended();
   log_->begin_moving();
   std::vector<std::unique_ptr<Entry>> gone = take_archived(copied);
@@ -84,6 +89,7 @@ Task<Compaction> HostCore::compact(Retention keep) {
   gone.clear();
   index_.drop(ids);
   co_await keep_only(keep, &done);
+  done.values = co_await remove_values();
   co_return done;
 }
 
@@ -129,6 +135,31 @@ Task<std::size_t> HostCore::move_forward() {
   }
   co_await log_->flush();
   co_return moved;
+}
+
+// Those that neither a record of the log names nor one of the archive.
+Task<std::size_t> HostCore::remove_values() {
+  wal::Disk& disk = log_->disk();
+  const std::string& directory = log_options_.directory;
+  if (!disk.exists(directory + "/values")) co_return 0;
+  // Records that are appended from here on name values that the log remembers.
+  log_->watch_values();
+  std::vector<std::pair<const wal::TaskLog*, wal::Position>> records;
+  for (const Entry* entry : order_) {
+    for (const wal::Position& record : entry->log.records) records.emplace_back(&entry->log, record);
+  }
+  co_await log_->flush();
+  reader_->forget();
+  std::unordered_set<std::string> needed;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    wal::find_values(reader_->read(*records[i].first, records[i].second), needed);
+    if (i % 1024 == 1023) co_await yield();
+  }
+  reader_->forget();
+  for (const std::string& name : disk.list(directory + "/archive")) {
+    wal::find_values(disk.read(directory + "/archive/" + name)->bytes(), needed);
+  }
+  co_return co_await log_->remove_values_except(std::move(needed));
 }
 
 Task<void> HostCore::keep_only(Retention keep, Compaction* done) {

@@ -58,9 +58,11 @@ class HostCore::Changing {
   Event& changed_;
 };
 
-// A file without a whole record, and without damage, is of a task whose first record was never acknowledged.
+// A file without a whole record, and without damage, is of a task whose first record was never acknowledged. Nor was
+// a fork whose log is not complete.
 inline bool came_to_be(const wal::TaskLog& task) noexcept {
-  return !task.id.nil() && (!task.records.empty() || !task.quarantine.empty());
+  return !task.id.nil() && (!task.records.empty() || !task.quarantine.empty()) &&
+         (task.last_seq >= task.forked_at || !task.quarantine.empty());
 }
 
 namespace detail {

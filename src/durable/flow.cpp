@@ -37,6 +37,9 @@ FlowState& flow_of(const SlotRef& slot) {
   throw Error(Errc::durable_misuse, "An empty durable handle was awaited.");
 }
 bool slot_arrived(const Slot* slot) noexcept { return slot != nullptr && slot->arrived; }
+namespace {
+bool succeeded(const Slot* slot) noexcept { return slot_arrived(slot) && !slot->failed; }
+}  // namespace
 void drop_slot(FlowState& flow, Slot* slot) noexcept { flow.drop(slot); }
 Uuid id_of(const Slot* slot) noexcept { return slot->uuid; }
 void check_cancelled(FlowState& flow) { flow.check_cancelled(); }
@@ -81,11 +84,11 @@ SleepCall::~SleepCall() {
 
 void SeveralCall::issue() {
   if (slots_.empty() && needs_one()) {
-    throw Error(Errc::durable_misuse, "A race needs something to wait for.");
+    throw Error(Errc::durable_misuse, "race and any need something to wait for.");
   }
   for (const Slot* slot : slots_) {
     if (slot == nullptr) {
-      throw Error(Errc::durable_misuse, "An empty durable handle was given to gather or race.");
+      throw Error(Errc::durable_misuse, "An empty durable handle was given to gather, race or any.");
     }
   }
 }
@@ -96,6 +99,17 @@ std::size_t RaceCall::finish() const {
   }
   flow().check_cancelled();
   return 0;
+}
+bool AnyCall::ready() const {
+  return std::all_of(slots_.begin(), slots_.end(), slot_arrived) ||
+         std::any_of(slots_.begin(), slots_.end(), succeeded);
+}
+std::size_t AnyCall::finish() const {
+  const auto first = std::find_if(slots_.begin(), slots_.end(), succeeded);
+  if (first != slots_.end()) return static_cast<std::size_t>(first - slots_.begin());
+  flow().check_cancelled();
+  throw Error(Errc::durable_failed, "All " + std::to_string(slots_.size()) +
+                                        " failed; the first: " + slots_.front()->value);
 }
 bool all_or_one_failed(const std::vector<Slot*>& slots) noexcept {
   return std::all_of(slots.begin(), slots.end(), slot_arrived) ||

@@ -67,6 +67,7 @@ FlowState::FlowState(HostCore& host, wal::TaskLog& log, const DurableType& type)
       host_(host),
       log_(log),
       id_text_(log.id.text()),
+      seed_(log.id.hash()),
       type_(type) {}
 
 FlowState::~FlowState() {

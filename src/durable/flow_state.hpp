@@ -48,6 +48,7 @@ struct Slot final : public wal::Ticket, public Timer {
   bool entered = false;  // and has begun to
   int attempts = 0;
   std::string details;  // the last heartbeat
+  Time heard{};         // when it, or the beginning of the attempt, was
   std::string hash;
   StepCode* code = nullptr;
   const StepOptions* options = nullptr;
@@ -65,7 +66,7 @@ struct Recorded {
   std::string place;
   std::uint64_t seq = 0;
   std::int64_t due = 0;
-  Uuid uuid;           // of a child
+  Uuid uuid;           // of a promise or a child
   int value = 0;       // of a version
   bool used = false;   // the code has made it again
   bool begun = false;  // a StepStart
@@ -145,6 +146,8 @@ class FlowState {
   void record_start(Slot& slot, const std::source_location* site, wal::Level level,
                     wal::Ticket* ticket = nullptr);
 
+  void heard_from(Slot& slot) const noexcept;
+
   HostCore& host() const noexcept { return host_; }
   const Uuid& id() const noexcept { return log_.id; }
   bool replaying() const noexcept {
@@ -200,6 +203,8 @@ class FlowState {
   void begin_runner(Slot& slot, Duration pause = Duration::zero());
   Task<void> run_step(Slot* slot, Duration pause);
   Task<void> make_attempts(Slot* slot, Duration pause);
+  Task<void> run_code(Slot* slot, Attempt* attempt, std::string* result);
+  Task<void> until_silent(Slot* slot);
   Task<std::string> try_step(Slot* slot, Attempt* attempt, std::string* result);
   static bool found_done(const Slot& slot, const Attempt& attempt, std::string& result);
   void try_inline(Slot& slot);
@@ -210,6 +215,7 @@ class FlowState {
   HostCore& host_;
   wal::TaskLog& log_;
   std::string id_text_;
+  std::uint64_t seed_;  // of what is drawn; that of the task whose fork this is
   const DurableType& type_;
   int log_version_ = 1;
   DurableCall* waiting_ = nullptr;

@@ -102,6 +102,10 @@ void FlowState::load(const std::vector<std::string>& lines) {
         arguments = value("args");
         log_version_ = static_cast<int>(fields.number("version"));
         now = time;
+        if (fields.has("fork_of")) {
+          seed_ = Uuid::parse(fields.text("fork_of")).value_or(Uuid()).hash();
+          random = Random(seed_, "durable task");
+        }
         break;
       case RecordType::StepStart: {
         Recorded& recorded = remember("step", fields.text("step"));
@@ -123,7 +127,8 @@ void FlowState::load(const std::vector<std::string>& lines) {
           Recorded& recorded = remember(op.c_str(), fields.text("id"));
           recorded.due = wal::parse_time(fields.text("until")).value_or(0);
           recorded.value = static_cast<int>(fields.number("value"));
-          recorded.uuid = Uuid::parse(fields.text("child")).value_or(Uuid());
+          const std::string uuid = fields.text(op == "promise" ? "promise" : "child");
+          recorded.uuid = Uuid::parse(uuid).value_or(Uuid());
         }
         break;
       }

@@ -39,6 +39,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<void> pause(Uuid task);
   Task<void> resume(Uuid task);
   Task<void> retry(Uuid task, std::string from);
+  Task<Uuid> fork(Uuid task, std::string from);
   Task<Compaction> compact(Retention keep);
   std::string query(Uuid task, std::string_view name);
   std::optional<DurableInfo> info(Uuid task) const;
@@ -67,6 +68,9 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<void> pause_now(Entry* entry);
   Task<void> resume_now(Entry* entry, std::string payload);
   Task<void> kill_now(Entry* entry, std::string why);
+  void require_way_back(Entry& entry, const std::string& from);
+  Task<Uuid> fork_now(Entry* entry, std::string from);
+  static std::string result_of(const Entry& entry);
   void begin_again(Entry& entry);
   void run_flow(Entry& entry);
   Task<void> run(Entry* entry);
@@ -82,6 +86,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<void> archive(Entry& entry);
   std::vector<std::unique_ptr<Entry>> take_archived(const std::vector<Copied>& copied);
   Task<std::size_t> move_forward();
+  Task<std::size_t> remove_values();
   Task<void> keep_only(Retention keep, Compaction* done);
   std::string archive_path(const Uuid& id) const;
   bool archived(const Uuid& id) const;

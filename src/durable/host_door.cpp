@@ -42,6 +42,9 @@ Task<void> Host::resume(Uuid task) { return kept(core_, core_->resume(task)); }
 Task<void> Host::retry(Uuid task, std::string from) {
   return kept(core_, core_->retry(task, std::move(from)));
 }
+Task<Uuid> Host::fork(Uuid task, std::string from) {
+  return kept(core_, core_->fork(task, std::move(from)));
+}
 Task<Compaction> Host::compact(Retention keep) { return kept(core_, core_->compact(keep)); }
 std::string Host::query(Uuid task, std::string_view name) { return core_->query(task, name); }
 std::optional<DurableInfo> Host::info(Uuid task) const { return core_->info(task); }

@@ -1,6 +1,7 @@
 // Opening a log: everything in it that has not ended goes on, a bounded number at a time.
 #include <sys/random.h>
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -40,16 +41,19 @@ Task<Recovery> HostCore::open() {
   for (const auto& task : index_.tasks) {
     if (came_to_be(*task)) add_entry(*task);
   }
-  std::vector<Entry*> unfinished;  // tasks that are resumed may ask how others ended
+  // All of them first: tasks that are resumed may ask how others ended.
+  std::map<std::uint8_t, std::vector<Entry*>> unfinished;
   for (Entry* entry : order_) {
-    if (!prepare(*entry)) unfinished.push_back(entry);
+    if (!prepare(*entry)) unfinished[entry->type->priority].push_back(entry);
   }
-  for (Entry* entry : unfinished) {
-    while (!may_replay()) {
-      replay_room_.reset();
-      co_await replay_room_.wait();
+  for (const auto& [priority, entries] : unfinished) {
+    for (Entry* entry : entries) {
+      while (!may_replay()) {
+        replay_room_.reset();
+        co_await replay_room_.wait();
+      }
+      if (resume_or_quarantine(*entry)) ++recovery_.resumed;
     }
-    if (resume_or_quarantine(*entry)) ++recovery_.resumed;
   }
   while (replaying_tasks_ > 0 && !options_.start_paused) {
     replay_room_.reset();

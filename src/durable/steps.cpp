@@ -82,6 +82,7 @@ int Attempt::number() const noexcept { return slot_.attempts; }
 const std::string& Attempt::details() const noexcept { return slot_.details; }
 void Attempt::heartbeat(std::string details) {
   slot_.details = std::move(details);
+  flow_.heard_from(slot_);
   flow_.record_start(slot_, slot_.begun ? nullptr : &slot_.site, Level::sync);
 }
 
@@ -289,11 +290,12 @@ Task<std::string> FlowState::try_step(Slot* slot, Attempt* attempt, std::string*
   bool timed_out = false;
   try {
     if (found_done(*slot, *attempt, *result)) co_return "";
+    heard_from(*slot);
     if (slot->options->limit) {
-      const auto timed = co_await within(*slot->options->limit, slot->code->run(*attempt, *result));
+      const auto timed = co_await within(*slot->options->limit, run_code(slot, attempt, result));
       timed_out = timed.timed_out();
     } else {
-      co_await slot->code->run(*attempt, *result);
+      co_await run_code(slot, attempt, result);
     }
   } catch (const Cancelled&) {
     throw;
@@ -303,6 +305,26 @@ Task<std::string> FlowState::try_step(Slot* slot, Attempt* attempt, std::string*
   if (host_.log_->sealed()) std::rethrow_exception(host_.log_->why_sealed());
   if (timed_out) co_return "Step \"" + slot->id + "\" took longer than it may.";
   co_return failed == nullptr ? "" : sentence_of(failed);
+}
+
+void FlowState::heard_from(Slot& slot) const noexcept { slot.heard = host_.scheduler_->now(); }
+
+Task<void> FlowState::run_code(Slot* slot, Attempt* attempt, std::string* result) {
+  if (!slot->options->silence) {
+    co_await slot->code->run(*attempt, *result);
+    co_return;
+  }
+  const auto first = co_await race(slot->code->run(*attempt, *result), until_silent(slot));
+  if (first.index == 0) co_return;
+  throw Error(Errc::step_failed, "Step \"" + slot->id + "\" gave no sign of life for too long.");
+}
+
+Task<void> FlowState::until_silent(Slot* slot) {
+  for (;;) {
+    const Time due = slot->heard + *slot->options->silence;
+    if (host_.scheduler_->now() >= due) co_return;
+    co_await sleep_until(due);
+  }
 }
 
 // ---- The end of everything that is asked for ----
@@ -382,8 +404,11 @@ FlowState::Slot* FlowState::issue_promise(const std::string& name,
   const Recorded* recorded = match("promise", id, "", site, differs);
   if (differs) return nullptr;
   Slot* const slot = make_slot(SlotKind::promise, std::move(id), recorded, site);
+  if (recorded != nullptr) {
+    slot->uuid = recorded->uuid;
+    return slot;
+  }
   slot->uuid = Uuid::derived(log_.id, "promise " + name_outside() + "/" + slot->id);
-  if (recorded != nullptr) return slot;
   Payload(payload_).text("op", "promise").text("id", slot->id).text("promise", slot->uuid.text());
   slot->command = append(RecordType::Command, payload_, &site);
   go_live(*slot);
@@ -471,7 +496,7 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
 // What is counted and drawn from here on is the same when the log is read from here.
 void FlowState::begin_generation(std::uint64_t seq) {
   checkpoint_ = generation_ = seq;
-  random = Random(log_.id.hash(), "durable task after " + std::to_string(seq));
+  random = Random(seed_, "durable task after " + std::to_string(seq));
 }
 
 std::string FlowState::name_outside() const {

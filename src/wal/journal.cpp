@@ -87,7 +87,10 @@ class Journal final : public Log {
   bool move(TaskLog& task) override {
     if (task.records.empty() || task.records.front().file >= moving_) return false;
     for (Position& record : task.records) {
-      if (record.file < moving_) append_again(line_at(task, record), record);
+      if (record.file >= moving_) continue;
+      if (sealed()) std::rethrow_exception(why_sealed());
+      const std::string line = line_at(task, record);
+      record = put(batch_for(task, line.size() + 1), line);
     }
     return true;
   }

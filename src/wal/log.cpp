@@ -180,10 +180,8 @@ std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticke
   return entry.seq;
 }
 
-void Log::append_again(std::string_view line, Position& record) {
-  if (sealed_ != nullptr) std::rethrow_exception(sealed_);
+Position Log::put(Batch& batch, std::string_view line) {
   line.remove_suffix(1);
-  Batch& batch = batch_for(own_, line.size() + 2);
   const std::size_t before = batch.bytes.size();
   batch.bytes += reseeded(line, seed_of(batch), before == 0);
   const std::size_t size = batch.bytes.size() - before;
@@ -191,7 +189,21 @@ void Log::append_again(std::string_view line, Position& record) {
   queued_ += size;
   if (!has_room()) room_.reset();
   if (!has_room()) start_writing();
-  record = {batch.file, static_cast<std::uint32_t>(size - 1), batch.offset + before};
+  return {batch.file, static_cast<std::uint32_t>(size - 1), batch.offset + before};
+}
+
+void Log::append_copy(TaskLog& task, std::string_view line) {
+  if (sealed_ != nullptr) std::rethrow_exception(sealed_);
+  const std::string copy = reseeded(line.substr(0, line.size() - 1), 0);
+  RecordView view;
+  if (read_line(std::string_view(copy).substr(0, copy.size() - 1), 0, view) != LineFault::none) {
+    throw Error(Errc::bad_argument, "What was to be copied into the log is no record.");
+  }
+  Batch& batch = batch_for(task, copy.size() + 1);
+  task.records.push_back(put(batch, copy));
+  task.size = batch.offset + batch.bytes.size();
+  task.last_seq = view.seq;
+  counters_.records += 1;
 }
 
 // Says so when nobody writes any more, also when the task is cancelled before it begins.
@@ -251,12 +263,14 @@ std::string Log::keep_aside(std::string value) {
   if (!belongs_aside(value)) return value;
   std::string name = value_name(value);
   std::string reference = value_reference(name, value.size());
+  recent_values_.insert(name);
   aside_.emplace_back(std::move(name), std::move(value));
   return reference;
 }
 
 Task<void> Log::write_values() {
   if (aside_.empty()) co_return;
+  const Mutex::Guard alone = co_await values_.lock();
   const std::string directory = options_.directory + "/values";
   disk().make_directory(directory);
   // What is put aside meanwhile is written too: the batch after this has the records of all of it.
@@ -271,6 +285,21 @@ Task<void> Log::write_values() {
     co_await disk().sync_directory(directory);
     co_await disk().sync_directory(options_.directory);
   }
+}
+
+Task<std::size_t> Log::remove_values_except(std::unordered_set<std::string> needed) {
+  const std::string directory = options_.directory + "/values";
+  std::size_t removed = 0;
+  if (!disk().exists(directory)) co_return removed;
+  for (const std::string& file : disk().list(directory)) {
+    const std::string name = file.substr(0, file.find('.'));
+    // Whoever puts it aside from here on writes it when it has been removed.
+    const Mutex::Guard alone = co_await values_.lock();
+    if (needed.contains(name) || recent_values_.contains(name)) continue;
+    co_await disk().remove(directory + "/" + file);
+    ++removed;
+  }
+  co_return removed;
 }
 
 void Log::tell(Batch& batch) noexcept {

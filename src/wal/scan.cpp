@@ -12,6 +12,8 @@
 namespace tiffany::wal {
 namespace {
 
+constexpr std::string_view kForkedAt = "\"forked_at\":";
+
 constexpr std::string_view kSuffix = ".journal";
 
 // Written, synced and renamed: it is there as a whole, or it is damaged.
@@ -335,6 +337,9 @@ class Reader {
                         std::to_string(view.seq);
     }
     task.last_seq = view.seq;
+    if (view.type == RecordType::Spawn && view.payload.starts_with(kForkedAt)) {
+      task.forked_at = number_in(view.payload, kForkedAt).value_or(0);
+    }
     if (view.type == RecordType::Checkpoint && task.records.size() > 1) task.records.resize(1);
     task.records.push_back(position);
     if (view.type == RecordType::TaskExit || view.type == RecordType::TaskAbort) task.ended = true;

@@ -21,6 +21,13 @@ std::string value_reference(const std::string& name, std::size_t size) {
   return std::string(kReference) + name + "\",\"size\":" + std::to_string(size) + "}";
 }
 
+void find_values(std::string_view text, std::unordered_set<std::string>& names) {
+  for (std::size_t at = text.find(kReference); at != std::string_view::npos;
+       at = text.find(kReference, at + 1)) {
+    names.emplace(text.substr(at + kReference.size(), kHashSize));
+  }
+}
+
 std::string value_of(Disk& disk, const std::string& directory, std::string_view json) {
   if (!json.starts_with(kReference)) return std::string(json);
   const std::string name(json.substr(kReference.size(), kHashSize));

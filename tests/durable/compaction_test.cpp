@@ -7,69 +7,12 @@
 #include <vector>
 
 #include "durable/durable_world.hpp"
+#include "durable/waiting_disk.hpp"
 
 namespace tiffany {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Lets others run where a real disk would be waited for.
-class WaitingDisk final : public wal::Disk {
- public:
-  std::vector<std::string> list(const std::string& directory) override {
-    return disk_->list(directory);
-  }
-  void make_directory(const std::string& path) override { disk_->make_directory(path); }
-  std::unique_ptr<wal::DiskFile> open(const std::string& path) override {
-    return std::make_unique<File>(*this, disk_->open(path));
-  }
-  std::unique_ptr<wal::DiskContent> read(const std::string& path) override {
-    return disk_->read(path);
-  }
-  bool exists(const std::string& path) override { return disk_->exists(path); }
-  Task<void> rename(std::string from, std::string to) override {
-    co_await wait(directory_time);
-    co_await disk_->rename(std::move(from), std::move(to));
-  }
-  Task<void> remove(std::string path) override {
-    co_await wait(directory_time);
-    co_await disk_->remove(std::move(path));
-  }
-  Task<void> sync_directory(std::string path) override {
-    co_await wait(directory_time);
-    co_await disk_->sync_directory(std::move(path));
-  }
-  std::unique_ptr<wal::DiskLock> lock(const std::string& path, const std::string& about,
-                                      std::string& holder) override {
-    return disk_->lock(path, about, holder);
-  }
-  int file_time = 0;
-  int directory_time = 0;
-
- private:
-  class File final : public wal::DiskFile {
-   public:
-    File(WaitingDisk& disk, std::unique_ptr<wal::DiskFile> file)
-        : disk_(disk), file_(std::move(file)) {}
-    Task<void> write(std::uint64_t at, std::string_view bytes) override {
-      co_await disk_.wait(disk_.file_time);
-      co_await file_->write(at, bytes);
-    }
-    Task<void> sync() override {
-      co_await disk_.wait(disk_.file_time);
-      co_await file_->sync();
-    }
-    void note(std::uint64_t at, std::string_view bytes) noexcept override {
-      file_->note(at, bytes);
-    }
-
-   private:
-    WaitingDisk& disk_;
-    std::unique_ptr<wal::DiskFile> file_;
-  };
-  static Task<void> wait(int time) { co_await sleep(time * 1ms); }
-  std::unique_ptr<wal::Disk> disk_ = wal::system_disk();
-};
 
 class CompactionTest : public DurableWorld {
  protected:

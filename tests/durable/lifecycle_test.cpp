@@ -311,6 +311,32 @@ TEST_P(LifecycleTest, D4_AnOlderVersionIsPausedUnlessTheCodeAcceptsIt) {
   EXPECT_EQ(version(1, 1).resumed, 1u);
 }
 
+Durable<void> tells(Flow& flow, std::string name) {
+  if (MemoryWorld::up) effects.push_back(name);
+  co_await flow.sleep(1h);
+}
+
+TEST_P(LifecycleTest, D4_TasksOfAnUrgentTypeAreResumedFirst) {
+  world.types = [] {
+    Registry types;
+    types.add("slow", 1, tells).priority = 20;
+    types.add("plain", 1, tells);
+    types.add("urgent", 1, tells).priority = 5;
+    return types;
+  };
+  world.host_options.replay_tasks = 1;
+  world.live([&](Host& host) -> Task<void> {
+    for (const char* type : {"slow", "plain", "urgent", "slow", "plain", "urgent"}) {
+      co_await host.start(type, type);
+    }
+    co_await sleep(1s);
+  });
+  effects.clear();
+  world.live([](Host&) -> Task<void> { co_await sleep(1s); });
+  EXPECT_EQ(effects,
+            (std::vector<std::string>{"urgent", "urgent", "plain", "plain", "slow", "slow"}));
+}
+
 TEST_P(LifecycleTest, D4_NothingIsResumedByItselfWhenEverythingStartsPaused) {
   only("works", works);
   Uuid id;

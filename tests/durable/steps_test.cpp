@@ -220,6 +220,51 @@ TEST_P(StepsTest, D3_TheLastHeartbeatIsKeptForTheNextAttemptAndAcrossACrash) {
   EXPECT_EQ(effects, (std::vector<std::string>{"a", "ab", "abc", "abcd", "abcde", "abcdef"}));
 }
 
+Durable<std::string> falls_silent(Flow& flow) {
+  try {
+    co_return co_await flow.step("work",
+                                 StepOptions().heartbeat(10s).timeout(1h).retry(Retry(2, 1s)),
+                                 [](Attempt& attempt) -> Task<std::string> {
+                                   for (int i = 0; i < 5; ++i) {
+                                     attempt.heartbeat(std::to_string(i));
+                                     co_await sleep(attempt.number() == 1 && i == 3 ? 11s : 9s);
+                                   }
+                                   co_return "attempt " + std::to_string(attempt.number());
+                                 });
+  } catch (const Error& e) {
+    co_return e.what();
+  }
+}
+
+TEST_P(StepsTest, D3_AnAttemptThatIsSilentForTooLongIsCancelledAndTriedAgain) {
+  only("body", falls_silent);
+  world.live([&](Host& host) -> Task<void> {
+    const Time start = now();
+    const Uuid id = co_await host.start("body");
+    EXPECT_EQ(co_await host.result<std::string>(id), "attempt 2");
+    EXPECT_EQ(now() - start, 27s + 10s + 1s + 45s);
+  });
+}
+
+Durable<std::string> silent(Flow& flow) {
+  try {
+    co_await flow.step("work", StepOptions().heartbeat(10s),
+                       []() -> Task<void> { co_await sleep(1h); });
+  } catch (const Error& e) {
+    co_return e.what();
+  }
+  co_return "?";
+}
+
+TEST_P(StepsTest, D3_AStepThatGivesNoSignOfLifeFailsWithASentence) {
+  only("body", silent);
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start("body");
+    EXPECT_EQ(co_await host.result<std::string>(id),
+              "Step \"work#1\" gave no sign of life for too long.");
+  });
+}
+
 // ---- Effects in a crash ----
 
 std::map<std::string, std::string> ledger;  // by key

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "durable/durable_world.hpp"
+#include "durable/waiting_disk.hpp"
 
 namespace tiffany {
 namespace {
@@ -54,6 +55,54 @@ TEST_P(ValuesTest, D1_LongValuesLieBesideTheLogAndComeBackWhole) {
   live([&](Host& host) -> Task<void> {
     EXPECT_EQ((co_await host.result<std::string>(id)).size(), 470'000u);
   });
+}
+
+TEST_P(ValuesTest, D5_AValueIsRemovedWhenNeitherTheLogNorTheArchiveNamesIt) {
+  const std::string seed(100'000, 's');
+  live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start("grow", seed);
+    co_await host.signal(id, "more", std::string("m"));
+    co_await host.result<std::string>(id);
+    const Uuid other = co_await host.start("grow", seed + "t");
+    co_await sleep(1s);
+    EXPECT_EQ(count(), 5u);
+    EXPECT_EQ((co_await host.compact()).values, 0u);
+    EXPECT_EQ(count(), 5u) << "the archive names them";
+    Retention nothing;
+    nothing.bytes = 0;
+    EXPECT_EQ((co_await host.compact(nothing)).values, 3u);
+    EXPECT_EQ(count(), 2u) << "those of the task that has not ended";
+    co_await host.signal(other, "more", seed);  // once more, after it was removed
+    EXPECT_EQ((co_await host.result<std::string>(other)).size(), 500'001u);
+  });
+}
+
+TEST_P(ValuesTest, D5_AValueThatComesWhileOthersAreRemovedStays) {
+  const std::string seed(100'000, 's');
+  const std::string more(70'000, 'm');
+  for (int time = 0; time <= 20; ++time) {
+    const auto disk = std::make_shared<WaitingDisk>();
+    disk->directory_time = 3;
+    disk->file_time = 2;
+    disk_ = disk;
+    Uuid id;
+    live([&](Host& host) -> Task<void> {
+      const Uuid old = co_await host.start("grow", seed);
+      co_await host.signal(old, "more", more);
+      co_await host.result<std::string>(old);
+      id = co_await host.start("grow", seed + "t");
+      Retention nothing;
+      nothing.bytes = 0;
+      auto compaction = spawn([&]() -> Task<void> { co_await host.compact(nothing); });
+      co_await sleep(time * 1ms);
+      co_await host.signal(id, "more", more);
+      co_await compaction;
+    });
+    live([&](Host& host) -> Task<void> {
+      EXPECT_TRUE(recovery.notes.empty()) << time << recovery.text();
+      EXPECT_EQ((co_await host.result<std::string>(id)).size(), 470'001u) << time;
+    });
+  }
 }
 
 TEST_P(ValuesTest, D4_ATaskWhoseValueWasChangedDoesNotRun) {

@@ -1,4 +1,4 @@
-// Timers, promises, signals, gather and race.
+// Timers, promises, signals, gather, race and any.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -303,6 +303,56 @@ Durable<std::string> empty_race(Flow& flow) {
     text += e.code() == Errc::durable_misuse ? " misuse" : e.what();
   }
   co_return text;
+}
+
+Durable<std::string> takes_any(Flow& flow) {
+  auto a = co_await flow.promise<int>("a");
+  auto b = co_await flow.promise<int>("b");
+  auto c = co_await flow.promise<int>("c");
+  if (MemoryWorld::up) promises = {a.id(), b.id(), c.id()};
+  std::string text;
+  try {
+    const std::size_t first = co_await flow.any(a, b, c);
+    text = std::to_string(first);
+  } catch (const Error& e) {
+    text = e.what();
+  }
+  co_await flow.step("tell", [&] { effects.push_back(text); });
+  co_await flow.sleep(1h);
+  co_return text;
+}
+
+TEST_P(WaitsTest, D3_AnyIsTheFirstThatSucceedsAlsoAfterACrashWhenMoreHaveCome) {
+  only("takes_any", takes_any);
+  Uuid id;
+  world.live([&](Host& host) -> Task<void> {
+    id = co_await host.start("takes_any");
+    co_await sleep(1s);
+    co_await host.complete_json(promises[0], "not this one", false);
+    co_await sleep(1s);
+    EXPECT_TRUE(effects.empty()) << "a failure does not count";
+    co_await host.complete(promises[2], 2);
+    co_await sleep(1s);
+    co_await host.complete(promises[1], 1);
+  });
+  EXPECT_EQ(effects, (std::vector<std::string>{"2"}));
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(co_await host.result<std::string>(id), "2");
+  });
+  EXPECT_EQ(effects.size(), 1u);
+}
+
+TEST_P(WaitsTest, D3_AnyFailsWhenAllHaveFailed) {
+  only("takes_any", takes_any);
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start("takes_any");
+    co_await sleep(1s);
+    for (const std::size_t i : {2u, 0u, 1u}) {
+      EXPECT_TRUE(effects.empty());
+      co_await host.complete_json(promises[i], "no " + std::to_string(i), false);
+    }
+    EXPECT_EQ(co_await host.result<std::string>(id), "All 3 failed; the first: no 0");
+  });
 }
 
 TEST_P(WaitsTest, D3_ARaceOfNothingAndAnEmptyHandleAreErrors) {

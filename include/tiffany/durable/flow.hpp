@@ -5,7 +5,8 @@
 //   auto ok = co_await flow.promise<bool>("approval");                   kept from outside, by ok.id()
 //   auto child = co_await flow.spawn("ship", order);                     another durable task
 //   co_await ok                                                          the value of a handle, when it has come
-//   co_await flow.race(ok, flow_timer)                                   which of them came first
+//   co_await flow.race(ok, timer)                                        which of them came first
+//   co_await flow.any(one, other)                                        which of them succeeded first
 //   Signal s = co_await flow.signal<Signal>("changed");
 //   co_await flow.checkpoint(state);                                     forgets what came before
 //   flow.now(), flow.random(), flow.uuid(), flow.version("change", 1, 2)
@@ -304,6 +305,19 @@ class [[nodiscard("race does nothing until awaited")]] RaceCall final : public S
   bool ready() const override;
   bool needs_one() const noexcept override { return true; }
 };
+// The index of the first that came and is no failure.
+class [[nodiscard("any does nothing until awaited")]] AnyCall final : public SeveralCall {
+ public:
+  using value_type = std::size_t;
+  static constexpr CallName call_name{"durable_any"};
+  AnyCall(FlowState& flow, std::vector<Slot*> slots, std::source_location site)
+      : SeveralCall(flow, std::move(slots), site) {}
+  std::size_t finish() const;
+
+ private:
+  bool ready() const override;
+  bool needs_one() const noexcept override { return true; }
+};
 bool all_or_one_failed(const std::vector<Slot*>& slots) noexcept;
 void throw_first_failure(FlowState& flow, const std::vector<Slot*>& slots);
 
@@ -449,9 +463,17 @@ class Flow {
   }
   template <class T>
   detail::RaceCall race(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
-    std::vector<detail::Slot*> all;
-    for (const auto& handle : handles) all.push_back(handle.slot().get());
-    return detail::RaceCall(*state_, std::move(all), site);
+    return detail::RaceCall(*state_, slots_of(handles), site);
+  }
+  // As race, but what failed does not count. Throws when all of them have, with the sentence of the first of these.
+  template <class... Ts>
+  detail::AnyCall any(const DurableHandle<Ts>&... handles) {
+    static_assert(sizeof...(Ts) > 0, "any needs something to wait for");
+    return detail::AnyCall(*state_, slots(handles...), Site::current());
+  }
+  template <class T>
+  detail::AnyCall any(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
+    return detail::AnyCall(*state_, slots_of(handles), site);
   }
 
   // The next value that came under that name.
@@ -520,6 +542,12 @@ class Flow {
   template <class... Ts>
   static std::vector<detail::Slot*> slots(const DurableHandle<Ts>&... handles) {
     return {handles.slot().get()...};
+  }
+  template <class T>
+  static std::vector<detail::Slot*> slots_of(const std::vector<DurableHandle<T>>& handles) {
+    std::vector<detail::Slot*> all;
+    for (const auto& handle : handles) all.push_back(handle.slot().get());
+    return all;
   }
 
   FlowState* state_;

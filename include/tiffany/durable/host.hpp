@@ -45,6 +45,7 @@ struct DurableType {
   std::string name;
   int version = 1;
   int accepts = 1;  // the oldest version whose logs this code goes on with
+  std::uint8_t priority = kDefaultPriority;  // of its tasks; those before others are resumed first
   std::function<Durable<std::string>(Flow&, std::string_view arguments)> make;
 };
 
@@ -75,17 +76,22 @@ class Registry {
  public:
   // `body` is a coroutine Durable<R> f(Flow&, arguments...), whose arguments and result have codecs. A log says which
   // version its task began with. When the code changes in a way that such a log must know of, raise the
-  // version, and say in `accepts` from which one on it can still go on: see docs/18-durable-tasks.md.
+  // version, and say in `accepts` from which one on it can still go on: see docs/18-durable-tasks.md. What is returned
+  // may be changed until a host is made: types.add("order", 1, order).priority = 5.
   template <class R, class... As>
-  void add(std::string name, int version, Durable<R> (*body)(Flow&, As...), int accepts = 0) {
-    DurableType type{std::move(name), version, accepts != 0 ? accepts : version, {}};
+  DurableType& add(std::string name, int version, Durable<R> (*body)(Flow&, As...),
+                   int accepts = 0) {
+    DurableType type;
+    type.name = std::move(name);
+    type.version = version;
+    type.accepts = accepts != 0 ? accepts : version;
     type.make = [body](Flow& flow, std::string_view arguments) {
       return detail::call_durable(body, &flow,
                                   from_json<std::tuple<std::decay_t<As>...>>(arguments));
     };
-    add(std::move(type));
+    return add(std::move(type));
   }
-  void add(DurableType type);
+  DurableType& add(DurableType type);
   // Null when there is none of that name.
   const DurableType* find(std::string_view name) const noexcept;
 
@@ -147,6 +153,7 @@ struct Compaction {
   std::size_t archived = 0;  // tasks that had ended
   std::size_t kept = 0;      // tasks that have not, and whose records were written again
   std::size_t removed = 0;   // files that went out of the archive
+  std::size_t values = 0;    // long values that nobody names any more
   std::string skipped;       // why nothing was done, if nothing was
 };
 
@@ -203,6 +210,9 @@ class Host {
   Task<void> resume(Uuid task);
   // Forgets the end of a task that failed, and everything from that step on: "charge#1".
   Task<void> retry(Uuid task, std::string from);
+  // Another task, with the history of one that has ended up to that step, which it does anew, and goes on from there.
+  // What it did before the step is not done again; flow.random() and flow.uuid() give what they gave the other.
+  Task<Uuid> fork(Uuid task, std::string from);
 
   // Moves tasks that have ended into the archive, and gives the room of the log free that nobody needs. Their results can
   // still be asked for until they leave the archive.

@@ -98,6 +98,11 @@ class StepOptions {
     limit = longest;
     return std::move(*this);
   }
+  // For each attempt: the longest that it may go without Attempt::heartbeat. It is then cancelled, and has failed.
+  StepOptions&& heartbeat(Duration longest_silence) && {
+    silence = longest_silence;
+    return std::move(*this);
+  }
   // What the step depends on: part of its key, and compared with the log.
   template <class... Args>
   StepOptions&& arguments(const Args&... args) && {
@@ -108,6 +113,7 @@ class StepOptions {
   StepEffect effect = StepEffect::idempotent;
   Retry policy{};
   std::optional<Duration> limit{};
+  std::optional<Duration> silence{};
   std::string about{};
   std::function<std::optional<std::string>(const std::string&)> find{};
 };

@@ -23,11 +23,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/engine/task.hpp"
 #include "tiffany/sync/event.hpp"
+#include "tiffany/sync/mutex.hpp"
 #include "tiffany/wal/disk.hpp"
 #include "tiffany/wal/record.hpp"
 #include "tiffany/wal/scan.hpp"
@@ -138,6 +141,12 @@ class Log : public std::enable_shared_from_this<Log> {
   // Puts a value that is too long for a line beside the log, before the record that is appended next; gives what that
   // record has in its place. A short value stays as it is.
   std::string keep_aside(std::string value);
+  // Removes the values beside the log that are neither among these nor were put aside after watch_values(). Gives how
+  // many.
+  Task<std::size_t> remove_values_except(std::unordered_set<std::string> needed);
+  void watch_values() noexcept { recent_values_.clear(); }
+  // A line that was made from one of another task: it keeps its time and its number. Its checksum is of no account.
+  void append_copy(TaskLog& task, std::string_view line);
   // Compaction, where tasks share files: from begin_moving() on lines go into another segment, and the records of a
   // task that are before it are copied behind all others by move(), or when it appends the next. When that
   // was done for all who are still needed, forget() removes what is before. Where each task has its file, there is
@@ -200,8 +209,8 @@ class Log : public std::enable_shared_from_this<Log> {
   std::string owner_payload(std::uint32_t segment, std::uint64_t after) const;
   void tell(Batch& batch) noexcept;
   void written(std::size_t bytes) noexcept;
-  // A line once more; `record` is then where it is.
-  void append_again(std::string_view line, Position& record);
+  // A line that was made before; gives where it is now.
+  Position put(Batch& batch, std::string_view line);
   std::uint32_t moving_ = 0;  // records before this segment are copied first
 
   Scheduler& scheduler_;
@@ -230,6 +239,8 @@ class Log : public std::enable_shared_from_this<Log> {
   Event rest_{true};  // set while nobody writes
   std::exception_ptr sealed_;
   std::vector<std::pair<std::string, std::string>> aside_;  // to be written before the next batch
+  std::unordered_set<std::string> recent_values_;           // put aside since watch_values()
+  Mutex values_;                                            // one writes or removes them
   bool closed_ = false;
 };
 

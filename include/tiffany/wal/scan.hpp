@@ -38,6 +38,7 @@ struct TaskLog {
   std::vector<Position>
       records;  // Spawn, the last Checkpoint if there is one, and what came after it
   std::uint64_t last_seq = 0;
+  std::uint64_t forked_at = 0;  // a copy of another one's log: it has come to be with this record
   std::uint64_t order = 0;  // which record of the whole log was its last
   std::uint64_t size = 0;   // of its file, where it has one, with what is not written yet
   bool ended = false;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "tiffany/wal/disk.hpp"
 
@@ -17,6 +18,9 @@ inline constexpr std::size_t kLongestValue = std::size_t{64} << 10;
 bool belongs_aside(std::string_view json) noexcept;
 std::string value_name(std::string_view json);  // the SHA-256
 std::string value_reference(const std::string& name, std::size_t size);
+
+// Adds those that are named in a text.
+void find_values(std::string_view text, std::unordered_set<std::string>& names);
 
 // The value that a record means: what it carries, or what its reference names. Errc::log_damaged when the file is
 // missing, or is not what its name says.

@@ -1,0 +1,189 @@
+// Host::fork: another task with the history of one that has ended.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "durable/memory_test.hpp"
+
+namespace tiffany {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ForkTest : public MemoryTest {};
+TIFFANY_IN_BOTH_LAYOUTS(ForkTest);
+
+int price = 0;
+std::vector<Uuid> promises;
+
+Durable<std::string> buys(Flow& flow, std::string what) {
+  const Uuid drawn = flow.uuid();
+  auto ok = co_await flow.promise<bool>("ok");
+  if (MemoryWorld::up) promises.push_back(ok.id());
+  const int number = co_await flow.step("number", StepOptions().arguments(drawn.text()), [] {
+    effects.push_back("number");
+    return 7;
+  });
+  co_await ok;
+  const std::int64_t then = flow.now();
+  co_await flow.sleep(1h);
+  const int cost = co_await flow.step("price", [](Attempt& attempt) {
+    effects.push_back("price " + attempt.key().substr(0, 36));
+    return price;
+  });
+  co_return what + " " + std::to_string(number) + " for " + std::to_string(cost) + " after " +
+      std::to_string((flow.now() - then) / 1'000'000);
+}
+
+Task<Uuid> bought(Host& host) {
+  const Uuid id = co_await host.start("buys", "tea");
+  co_await sleep(1s);
+  co_await host.complete(promises.back(), true);
+  EXPECT_EQ(co_await host.result<std::string>(id), "tea 7 for 3 after 3600");
+  co_return id;
+}
+
+TEST_P(ForkTest, D4_AForkHasTheHistoryUpToTheStepAndDoesTheRestAnewAsAnotherTask) {
+  only("buys", buys);
+  price = 3;
+  Uuid id;
+  Uuid fork;
+  world.live([&](Host& host) -> Task<void> {
+    id = co_await bought(host);
+    price = 4;
+    fork = co_await host.fork(id, "price#1");
+    EXPECT_NE(fork, id);
+    EXPECT_EQ(co_await host.result<std::string>(fork), "tea 7 for 4 after 3600");
+    EXPECT_EQ(co_await host.result<std::string>(id), "tea 7 for 3 after 3600");
+  });
+  const Effects expected = effects;
+  EXPECT_EQ(expected,
+            (std::vector<std::string>{"number", "price " + id.text(), "price " + fork.text()}));
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(world.recovery.finished, 2u);
+    EXPECT_EQ(co_await host.result<std::string>(fork), "tea 7 for 4 after 3600");
+    const Uuid third = co_await host.fork(fork, "price#1");
+    EXPECT_EQ(co_await host.result<std::string>(third), "tea 7 for 4 after 3600");
+  });
+}
+
+TEST_P(ForkTest, D4_AForkFromBeforeAPromiseWaitsForOneOfItsOwn) {
+  only("buys", buys);
+  price = 3;
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await bought(host);
+    const Uuid fork = co_await host.fork(id, "ok#1");
+    co_await sleep(1s);
+    EXPECT_NE(promises.back(), promises.front());
+    co_await host.complete(promises.back(), true);
+    EXPECT_EQ(co_await host.result<std::string>(fork), "tea 7 for 3 after 3600");
+  });
+}
+
+TEST_P(ForkTest, D4_OnlyATaskThatHasEndedIsForkedAndOnlyFromAStepThatItHas) {
+  only("buys", buys);
+  price = 3;
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid running = co_await host.start("buys", "tea");
+    co_await sleep(1s);
+    EXPECT_EQ(co_await error_of(host.fork(running, "number#1")), Errc::durable_misuse);
+    const Uuid id = co_await bought(host);
+    EXPECT_EQ(co_await error_of(host.fork(id, "number#2")), Errc::unknown_durable);
+    EXPECT_EQ(co_await error_of(host.fork(Uuid(), "number#1")), Errc::unknown_durable);
+    EXPECT_EQ(host.tasks().size(), 2u) << "nothing has come to be";
+  });
+}
+
+TEST_P(ForkTest, D4_AForkIsThereWhollyOrNotAtAllWhereverTheProcessIsCutOff) {
+  only("buys", buys);
+  std::size_t partial = 0;
+  bool ended = false;
+  for (std::size_t slices = 1; !ended; ++slices) {
+    world.disk = std::make_shared<MemoryDisk>();
+    price = 3;
+    Uuid id;
+    world.live([&](Host& host) -> Task<void> {
+      id = co_await bought(host);
+      co_await host.close();
+    });
+    price = 4;
+    Uuid fork;
+    ended = world.live(
+        [&](Host& host) -> Task<void> {
+          const Uuid made = co_await host.fork(id, "price#1");
+          if (MemoryWorld::up) fork = made;
+        },
+        slices);
+    world.live([&](Host& host) -> Task<void> {
+      EXPECT_TRUE(host.tasks().size() == 2 || fork.nil()) << slices;
+      for (const DurableInfo& task : host.tasks()) {
+        EXPECT_EQ(co_await host.result<std::string>(task.id),
+                  task.id == id ? "tea 7 for 3 after 3600" : "tea 7 for 4 after 3600")
+            << slices;
+      }
+      if (host.tasks().size() == 1) ++partial;
+    });
+  }
+  EXPECT_GT(partial, 0u);
+}
+
+TEST_P(ForkTest, D4_ACopyWithoutItsLastRecordHasNotComeToBe) {
+  only("buys", buys);
+  price = 3;
+  Uuid id;
+  world.live([&](Host& host) -> Task<void> {
+    id = co_await bought(host);
+    co_await host.close();
+  });
+  std::vector<std::string> lines = world.lines(id);
+  const Uuid half = Uuid::derived(id, "half");
+  world.live([&](Host& host) -> Task<void> {
+    wal::TaskLog copy;
+    copy.id = half;
+    for (std::string& line : lines) {
+      const std::string with =
+          copy.records.empty() ? half.text() + "\",\"forked_at\":1000,\"fork_of\":\"" + id.text()
+                               : half.text();
+      line.replace(line.find(id.text()), 36, with);
+      host.log().append_copy(copy, line);
+    }
+    co_await host.log().flush();
+  });
+  EXPECT_EQ(world.lines(half).size(), lines.size()) << "it is in the log";
+  effects.clear();
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(host.tasks().size(), 1u);
+    EXPECT_TRUE(world.recovery.notes.empty()) << world.recovery.text();
+    co_await sleep(24h);
+  });
+  EXPECT_TRUE(effects.empty());
+}
+
+int rounds = 0;
+
+Durable<int> counts(Flow& flow) {
+  int n = flow.state<int>(0);
+  for (; n < 3; ++n) {
+    co_await flow.step("round", [] { ++rounds; });
+    co_await flow.checkpoint(n + 1);
+  }
+  const int drawn = static_cast<int>(flow.random().below(1000));
+  co_return co_await flow.step("last", StepOptions().arguments(drawn), [&] { return drawn; });
+}
+
+TEST_P(ForkTest, D4_AForkBehindACheckpointGoesOnFromIt) {
+  only("counts", counts);
+  rounds = 0;
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start("counts");
+    const int first = co_await host.result<int>(id);
+    const Uuid fork = co_await host.fork(id, "last#1");
+    EXPECT_EQ(co_await host.result<int>(fork), first) << "the same numbers are drawn";
+  });
+  EXPECT_EQ(rounds, 3);
+}
+
+}  // namespace
+}  // namespace tiffany
