@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tiffany/wal/values.hpp"
 #include "wal/golden_lines.hpp"
 #include "wal/story.hpp"
 
@@ -334,6 +335,38 @@ TEST(WalOwnerTest, D4_ASegmentOfAnOlderOwnerBehindThatOfANewerOneIsIgnored) {
   // And the next owner of the log puts its own in that place.
   ASSERT_EQ(story.go_on(disk), nullptr);
   EXPECT_EQ(Found(*disk, story).after_crash(story), "");
+}
+
+TEST_P(WalLogTest, D5_ValuesAreRemovedExceptThoseThatAreNeededOrWerePutAsideSince) {
+  run([this]() -> Task<void> {
+    LogIndex index;
+    const std::shared_ptr<Log> log = co_await Log::open(story.options(disk), index);
+    TaskLog& task = index.at(task_id(1));
+    const auto put = [&](char c) {
+      const std::string value = "\"" + std::string(70'000, c) + "\"";
+      const std::string id = task.id.text();
+      const std::string payload = "\"result\":" + log->keep_aside(value);
+      log->append(task, Entry{RecordType::StepEnd, id, payload});
+      return value_name(value);
+    };
+    const auto there = [&](const std::string& name) {
+      return disk->exists(std::string(kDirectory) + "/values/" + name + ".json");
+    };
+    const std::string old = put('a');
+    const std::string needed = put('b');
+    const std::string again = put('c');
+    co_await log->flush();
+    log->watch_values();
+    EXPECT_EQ(put('c'), again);
+    const std::string recent = put('d');
+    co_await log->flush();
+    EXPECT_EQ(co_await log->remove_values_except({needed}), 1u);
+    EXPECT_FALSE(there(old));
+    EXPECT_TRUE(there(needed) && there(again) && there(recent));
+    put('a');
+    co_await log->close();
+    EXPECT_TRUE(there(old)) << "it was put aside once more";
+  });
 }
 
 }  // namespace
