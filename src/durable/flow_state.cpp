@@ -1,6 +1,7 @@
 #include "durable/flow_state.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "tiffany/base/hash.hpp"
@@ -106,9 +107,10 @@ std::string FlowState::next_id(std::string_view name) {
   }
   std::string id = path;
   id += name;
-  const std::uint32_t use = ++uses_[id];
+  if (last_use_ == nullptr || id != last_use_->first) last_use_ = &*uses_.try_emplace(id).first;
   id += '#';
-  id += std::to_string(use);
+  char digits[10];
+  id.append(digits, std::to_chars(digits, digits + sizeof digits, ++last_use_->second).ptr);
   return id;
 }
 
@@ -172,9 +174,13 @@ FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id, const Recor
       early_.erase(early);
     }
   }
-  const auto before = slots_.find(made->id);
-  if (before != slots_.end()) slots_.erase(before);  // with its key
-  slots_.emplace(made->id, std::move(slot));
+  const auto [place, is_new] = slots_.try_emplace(made->id, nullptr);
+  if (is_new) {
+    place->second = std::move(slot);
+  } else {
+    slots_.erase(place);  // with its key
+    slots_.emplace(made->id, std::move(slot));
+  }
   return made;
 }
 

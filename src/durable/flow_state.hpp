@@ -220,6 +220,7 @@ class FlowState {
   int log_version_ = 1;
   DurableCall* waiting_ = nullptr;
   std::unordered_map<std::string, std::uint32_t> uses_;
+  std::pair<const std::string, std::uint32_t>* last_use_ = nullptr;  // often the next one, too
   std::unordered_map<std::string_view, std::unique_ptr<Slot>> slots_;  // by Slot::id
   std::vector<detail::Recorded> commands_;
   std::size_t next_command_ = 0;

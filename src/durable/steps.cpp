@@ -483,6 +483,7 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
   slot->live = true;
   slot->time = host_.log_->wall_time();
   uses_.clear();
+  last_use_ = nullptr;
   detail::Notice notice;
   notice.slot = slot;
   notice.time = slot->time;

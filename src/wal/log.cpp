@@ -168,6 +168,7 @@ std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticke
   const std::size_t line = batch.bytes.size() - before;
   task.size = batch.offset + batch.bytes.size();
   if (!task.id.nil()) {
+    if (task.records.capacity() == 0) task.records.reserve(8);
     task.records.push_back(
         {batch.file, static_cast<std::uint32_t>(line - 1), batch.offset + before});
   }
