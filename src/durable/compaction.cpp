@@ -141,12 +141,13 @@ Task<std::size_t> HostCore::move_forward() {
 Task<std::size_t> HostCore::remove_values() {
   wal::Disk& disk = log_->disk();
   const std::string& directory = log_options_.directory;
-  if (!disk.exists(directory + "/values")) co_return 0;
+  if (disk.list(directory + "/values").empty()) co_return 0;
   // Records that are appended from here on name values that the log remembers.
   log_->watch_values();
   std::vector<std::pair<const wal::TaskLog*, wal::Position>> records;
   for (const Entry* entry : order_) {
-    for (const wal::Position& record : entry->log.records) records.emplace_back(&entry->log, record);
+    for (const wal::Position& record : entry->log.records)
+      records.emplace_back(&entry->log, record);
   }
   co_await log_->flush();
   reader_->forget();

@@ -88,7 +88,8 @@ void SeveralCall::issue() {
   }
   for (const Slot* slot : slots_) {
     if (slot == nullptr) {
-      throw Error(Errc::durable_misuse, "An empty durable handle was given to gather, race or any.");
+      throw Error(Errc::durable_misuse,
+                  "An empty durable handle was given to gather, race or any.");
     }
   }
 }

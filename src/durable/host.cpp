@@ -161,8 +161,9 @@ void HostCore::run_flow(Entry& entry) {
   entry.detail.clear();
   ++replaying_tasks_;
   replaying_bytes_ += entry.flow->bytes;
-  entry.task = scheduler_->spawn.with_priority(entry.type->priority)(
-      &HostCore::run, shared_from_this(), &entry).named(entry.type_name);
+  entry.task = scheduler_->spawn
+                   .with_priority(entry.type->priority)(&HostCore::run, shared_from_this(), &entry)
+                   .named(entry.type_name);
 }
 
 void HostCore::replayed(FlowState& flow) noexcept {

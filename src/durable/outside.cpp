@@ -235,8 +235,7 @@ void HostCore::require_way_back(Entry& task, const std::string& from) {
     throw Error(Errc::unknown_type, "Task " + id + " cannot be resumed: " + task.detail + ".");
   }
   if (!has_command(task, from)) {
-    throw Error(Errc::unknown_durable,
-                "Task " + id + " has no step \"" + from + "\" in its log.");
+    throw Error(Errc::unknown_durable, "Task " + id + " has no step \"" + from + "\" in its log.");
   }
 }
 

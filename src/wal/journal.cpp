@@ -1,5 +1,6 @@
-// Segments that all tasks share. A segment is filled with zeros before its first use: writing over what is there
-// is what a disk syncs fastest.
+// Segments that all tasks share. A segment is filled with zeros before its first use, and used again when nothing in it is
+// needed any more: writing over what is there is what a disk syncs fastest. A zero behind each batch says where the
+// log ends, whatever was there before.
 #include <algorithm>
 #include <deque>
 #include <string>
@@ -43,7 +44,7 @@ class Journal final : public Log {
     mark_ = disk().open(path("synced"));
     co_await remove_before(index.base);
     next_segment(last + 1, after);
-    co_await prepare();
+    if (prepared_ == nullptr) co_await prepare();
   }
   Task<void> end() override { co_await nobody_prepares_.wait(); }
 
@@ -128,8 +129,22 @@ class Journal final : public Log {
   Task<void> remove_before(std::uint32_t segment) {
     for (const std::string& name : disk().list(options_.directory)) {
       const std::uint32_t number = number_of_segment(name);
-      if (number != 0 && number < segment) co_await disk().remove(path(name));
+      if (number == 0 || number >= segment) continue;
+      if (prepared_ == nullptr && nobody_prepares_.is_set() && fits(path(name))) {
+        co_await use_again(path(name));
+      } else {
+        co_await disk().remove(path(name));
+      }
     }
+  }
+  bool fits(const std::string& file) {
+    return disk().read(file)->bytes().size() >= options_.segment_size;
+  }
+  Task<void> use_again(std::string file) {
+    nobody_prepares_.reset();
+    const Preparing preparing(shared_from_this(), nobody_prepares_);
+    co_await disk().rename(file, path("next"));
+    prepared_ = disk().open(path("next"));
   }
 
   Batch* last_batch() noexcept override { return batches_.empty() ? nullptr : &batches_.back(); }
@@ -138,7 +153,10 @@ class Journal final : public Log {
     close_batch();
     Batch& batch = batches_.front();
     if (batch.file != open_segment_) co_await open(batch.file);
+    const std::size_t size = batch.bytes.size();
+    if (batch.offset + size < options_.segment_size) batch.bytes += '\0';
     co_await file_->write_synced(batch.offset, batch.bytes);
+    batch.bytes.resize(size);
     note_synced(batch);
     Batch done = std::move(batches_.front());
     batches_.pop_front();
@@ -165,9 +183,14 @@ class Journal final : public Log {
     open_segment_ = number;
   }
 
-  // Makes the file of the next segment, full of zeros.
+  // Makes the file of the next segment, full of zeros; unless there is one.
   Task<void> prepare() {
+    const bool ready = disk().exists(path("next")) && fits(path("next"));
     std::unique_ptr<DiskFile> file = disk().open(path("next"));
+    if (ready) {
+      prepared_ = std::move(file);
+      co_return;
+    }
     const std::string zeros(std::size_t{256} << 10, '\0');
     for (std::size_t at = 0; at < options_.segment_size; at += zeros.size()) {
       const std::size_t size = std::min(zeros.size(), options_.segment_size - at);

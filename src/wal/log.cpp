@@ -291,7 +291,6 @@ Task<void> Log::write_values() {
 Task<std::size_t> Log::remove_values_except(std::unordered_set<std::string> needed) {
   const std::string directory = options_.directory + "/values";
   std::size_t removed = 0;
-  if (!disk().exists(directory)) co_return removed;
   for (const std::string& file : disk().list(directory)) {
     const std::string name = file.substr(0, file.find('.'));
     // Whoever puts it aside from here on writes it when it has been removed.

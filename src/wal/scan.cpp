@@ -185,7 +185,10 @@ class Reader {
     if (mark.segment == segment.number || later_batch(content->bytes(), first.size(), seed)) {
       return;  // reading it will say what is wrong
     }
-    index_.cut += first.empty() || first[0] == '\0' ? 0 : first.size();
+    RecordView
+        view;  // the first line of the segment that the file was before is nothing that was cut
+    const bool other = read_line(first, 0, view) == LineFault::none;
+    index_.cut += other || first.empty() || first[0] == '\0' ? 0 : first.size();
     index_.segments.pop_back();
     headers.pop_back();
     followed_ = true;
@@ -462,7 +465,7 @@ std::string LineReader::read(const TaskLog& task, const Position& position) {
   std::string_view line = content->bytes();
   line = line.substr(std::min<std::uint64_t>(position.offset, line.size()), position.size);
   RecordView view;
-  const std::uint32_t seed = shared ? seed_of_segment(position.file) : 0;
+  const std::uint32_t seed = shared && position.offset > 0 ? seed_of_segment(position.file) : 0;
   if (read_line(line, seed, view) != LineFault::none) {
     throw Error(Errc::log_damaged, path + ", byte " + std::to_string(position.offset) +
                                        ": expected the record of task " + task.id.text() +
