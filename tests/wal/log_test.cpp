@@ -385,7 +385,7 @@ TEST(WalSegmentTest, D2_WhatAFileHeldBeforeItBecameASegmentIsNotTakenForAnUnfini
     LogIndex index;
     const std::shared_ptr<Log> log = co_await Log::open(story.options(disk), index);
     TaskLog& task = index.at(task_id(1));
-    for (std::size_t size = 10; size < 17; ++size) {
+    for (std::size_t size = 10; size < 24; ++size) {
       story.add(*log, task, RecordType::StepEnd, Level::sync, size);
       co_await log->flush();
       const LogIndex now = scan(*disk, kDirectory, Layout::journal);
