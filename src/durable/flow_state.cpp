@@ -72,7 +72,7 @@ FlowState::FlowState(HostCore& host, wal::TaskLog& log, const DurableType& type)
       type_(type) {}
 
 FlowState::~FlowState() {
-  for (const auto& [id, slot] : slots_) {
+  for (const auto& slot : slots_) {
     if (slot->armed()) host_.scheduler_->disarm(*slot);
     if (!slot->uuid.nil()) host_.promises_.erase(slot->uuid);
   }
@@ -174,13 +174,9 @@ FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id, const Recor
       early_.erase(early);
     }
   }
-  const auto [place, is_new] = slots_.try_emplace(made->id, nullptr);
-  if (is_new) {
-    place->second = std::move(slot);
-  } else {
-    slots_.erase(place);  // with its key
-    slots_.emplace(made->id, std::move(slot));
-  }
+  made->place = slots_.size();
+  slots_.push_back(std::move(slot));
+  if (recorded != nullptr) recorded_.emplace(made->id, made);
   return made;
 }
 
@@ -196,12 +192,14 @@ void FlowState::drop(Slot* slot) noexcept {
 }
 
 void FlowState::erase(Slot* slot) noexcept {
-  const auto found = slots_.find(slot->id);
-  if (found != slots_.end() && found->second.get() == slot) {
-    slots_.erase(found);
-  } else {
+  if (slot->retired) {
     std::erase_if(retired_, [slot](const auto& each) { return each.get() == slot; });
+    return;
   }
+  if (!recorded_.empty()) recorded_.erase(slot->id);
+  slots_.back()->place = slot->place;
+  std::swap(slots_[slot->place], slots_.back());
+  slots_.pop_back();
 }
 
 void FlowState::require_own_code() const {
@@ -292,13 +290,13 @@ void FlowState::deliver(Notice& notice) {
   }
   Slot* slot = notice.slot;
   if (slot == nullptr) {
-    const auto found = slots_.find(notice.id);
-    if (found == slots_.end()) {
+    const auto found = recorded_.find(notice.id);
+    if (found == recorded_.end()) {
       // Nobody waits for it any more, or newer code has not come to it yet.
       if (lenient()) early_.insert_or_assign(notice.id, std::move(notice));
       return;
     }
-    slot = found->second.get();
+    slot = found->second;
   }
   arrive(*slot, notice);
   if (!slot->wanted) erase(slot);
@@ -396,7 +394,7 @@ void FlowState::caught_up() {
     host_.replayed(*this);
   }
   std::vector<Slot*> pending;
-  for (const auto& [id, slot] : slots_) {
+  for (const auto& slot : slots_) {
     if (!slot->recorded && !slot->live) pending.push_back(slot.get());
   }
   std::sort(pending.begin(), pending.end(),
@@ -428,7 +426,7 @@ bool FlowState::finish() {
 
 std::vector<Uuid> FlowState::children() const {
   std::vector<Uuid> all;
-  for (const auto& [id, slot] : slots_) {
+  for (const auto& slot : slots_) {
     if (slot->kind == SlotKind::child && !slot->arrived) all.push_back(slot->uuid);
   }
   std::sort(all.begin(), all.end());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -56,6 +57,8 @@ struct Slot final : public wal::Ticket, public Timer {
   bool ask = false;      // of a transactional step: its effect may have taken place
   std::int64_t due = 0;  // of a timer
   Handle<void> runner;
+  std::size_t place = 0;  // among the slots of its flow
+  bool retired = false;   // or among those from before the last checkpoint
 };
 
 // A call that the log says was made.
@@ -221,17 +224,18 @@ class FlowState {
   DurableCall* waiting_ = nullptr;
   std::unordered_map<std::string, std::uint32_t> uses_;
   std::pair<const std::string, std::uint32_t>* last_use_ = nullptr;  // often the next one, too
-  std::unordered_map<std::string_view, std::unique_ptr<Slot>> slots_;  // by Slot::id
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::unordered_map<std::string_view, Slot*> recorded_;  // by Slot::id, those that the log knows
   std::vector<detail::Recorded> commands_;
   std::size_t next_command_ = 0;
   std::vector<std::unique_ptr<Slot>> retired_;  // from before the last checkpoint
   std::unordered_map<std::string, detail::Notice> early_;
-  std::vector<Uuid> kept_;             // promises
-  std::list<detail::Notice> notices_;  // in the order of the log
-  std::size_t told_ = 0;               // how many of them are on the disk
-  std::size_t cancels_ = 0;            // how many of them are cancels
-  bool unsynced_ = false;              // something was asked for that may not be on its way yet
-  bool held_ = false;                  // nothing was asked for, as a cancel comes first
+  std::vector<Uuid> kept_;              // promises
+  std::deque<detail::Notice> notices_;  // in the order of the log
+  std::size_t told_ = 0;                // how many of them are on the disk
+  std::size_t cancels_ = 0;             // how many of them are cancels
+  bool unsynced_ = false;               // something was asked for that may not be on its way yet
+  bool held_ = false;                   // nothing was asked for, as a cancel comes first
   std::list<std::pair<std::string, std::string>> mailbox_;
   std::optional<std::string> cancelled_;
   Slot* busy_ = nullptr;  // the step that a task works for

@@ -1,4 +1,5 @@
 // A log of a task, taken in again: which calls its code made, and what came to it, in their order.
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,7 +22,7 @@ using wal::RecordType;
 class History {
  public:
   std::vector<Recorded> commands;
-  std::list<Notice> notices;
+  std::deque<Notice> notices;
 
   Recorded& command(std::string kind, std::string id) {
     const auto known = by_id_.find(id);

@@ -83,7 +83,7 @@ HostCore::Entry& HostCore::add_entry(wal::TaskLog& log) {
 
 // ---- Beginning and ending ----
 
-Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id) {
+Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id, bool fresh) {
   if (log_ == nullptr) {
     throw Error(Errc::durable_misuse,
                 "Starting a durable task needs an open host: co_await host.open().");
@@ -98,7 +98,7 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
     if (before->broken != nullptr) std::rethrow_exception(before->broken);
     co_return id;
   }
-  if (archived(id)) co_return id;
+  if (!fresh && archived(id)) co_return id;
   if (log_->sealed()) std::rethrow_exception(log_->why_sealed());
   Entry& entry = add_task(*known, id, Uuid());
   co_await shield(begin_synced(&entry, std::move(arguments)));

@@ -29,7 +29,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<Inspection> look(Uuid id);
   bool knows(const DurableInfo& task) const noexcept;
   Task<void> close();
-  Task<Uuid> start_task(std::string type, std::string arguments, Uuid id);
+  // `fresh`: nobody can have used the id before.
+  Task<Uuid> start_task(std::string type, std::string arguments, Uuid id, bool fresh);
   Uuid new_id() noexcept;
   Task<std::string> result_json(Uuid id);
   Task<void> signal_json(Uuid task, std::string name, std::string value);

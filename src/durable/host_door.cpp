@@ -21,7 +21,10 @@ Host::~Host() { core_->abandon(); }
 Task<Recovery> Host::open() { return kept(core_, core_->open()); }
 Task<void> Host::close() { return kept(core_, core_->close()); }
 Task<Uuid> Host::start_task(std::string type, std::string arguments, Uuid id) {
-  return kept(core_, core_->start_task(std::move(type), std::move(arguments), id));
+  return kept(core_, core_->start_task(std::move(type), std::move(arguments), id, false));
+}
+Task<Uuid> Host::start_new(std::string type, std::string arguments) {
+  return kept(core_, core_->start_task(std::move(type), std::move(arguments), new_id(), true));
 }
 Uuid Host::new_id() { return core_->new_id(); }
 Task<std::string> Host::result_json(Uuid id) { return kept(core_, core_->result_json(id)); }

@@ -443,7 +443,7 @@ FlowState::Slot* FlowState::issue_child(const std::string& type, const std::stri
 
 FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
                                              const std::source_location& site) {
-  for (const auto& [id, slot] : slots_) {
+  for (const auto& slot : slots_) {
     if (slot->arrived || (slot->recorded && !slot->wanted)) continue;
     throw Error(Errc::durable_misuse,
                 "A checkpoint cannot be made while " + std::string(name_of(slot->kind)) + " \"" +
@@ -474,8 +474,12 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
     payload.text("cancelled", notice.id);
     break;
   }
-  for (auto& [id, each] : slots_) retired_.push_back(std::move(each));
+  for (std::unique_ptr<Slot>& each : slots_) {
+    each->retired = true;
+    retired_.push_back(std::move(each));
+  }
   slots_.clear();
+  recorded_.clear();
   early_.clear();
   Slot* const slot = make_slot(SlotKind::checkpoint, "checkpoint", nullptr, site);
   slot->value = "null";

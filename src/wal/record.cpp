@@ -35,46 +35,56 @@ void append_hex(std::string& out, std::uint32_t value) {
   out.append(text, 8);
 }
 
-// Puts the short parts of a line together before they are appended.
-class Pieces {
+// "00" to "99".
+constexpr std::array<char, 200> number_pairs() {
+  std::array<char, 200> pairs{};
+  for (std::size_t i = 0; i < 100; ++i) {
+    pairs[i * 2] = static_cast<char>('0' + i / 10);
+    pairs[i * 2 + 1] = static_cast<char>('0' + i % 10);
+  }
+  return pairs;
+}
+constexpr std::array<char, 200> kPairs = number_pairs();
+
+// Writes to where there is room enough.
+class Pen {
  public:
-  explicit Pieces(std::string& out) noexcept : out_(out) {}
-  void add(std::string_view text) {
-    if (text.size() > sizeof text_ - size_) flush();
-    if (text.size() > sizeof text_) {
-      out_ += text;
-      return;
+  explicit Pen(char* to) noexcept : at_(to) {}
+  // Inline: most of it is known to the compiler.
+  [[gnu::always_inline]] void add(std::string_view text) noexcept {
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+  }
+  void number(std::uint64_t number) noexcept {
+    char digits[20];
+    std::size_t first = sizeof digits;
+    for (; number >= 100; number /= 100) {
+      first -= 2;
+      std::memcpy(digits + first, &kPairs[number % 100 * 2], 2);
     }
-    std::memcpy(text_ + size_, text.data(), text.size());
-    size_ += text.size();
+    if (number >= 10) {
+      first -= 2;
+      std::memcpy(digits + first, &kPairs[number * 2], 2);
+    } else {
+      digits[--first] = static_cast<char>('0' + number);
+    }
+    add(std::string_view(digits + first, sizeof digits - first));
   }
-  void number(std::uint64_t number) {
-    if (sizeof text_ - size_ < 20) flush();
-    const auto end = std::to_chars(text_ + size_, text_ + sizeof text_, number);
-    size_ = static_cast<std::size_t>(end.ptr - text_);
+  void hex(std::uint32_t value) noexcept {
+    for (int i = 0; i < 8; ++i) *at_++ = kHex[(value >> (28 - 4 * i)) & 15];
   }
-  void hex(std::uint32_t value) {
-    if (sizeof text_ - size_ < 8) flush();
-    for (int i = 0; i < 8; ++i) text_[size_++] = kHex[(value >> (28 - 4 * i)) & 15];
+  // A file name from the compiler: escaped only where that is needed, which is hardly ever.
+  void file(std::string_view name) noexcept {
+    for (const char c : name) {
+      if (c == '"' || c == '\\') *at_++ = '\\';
+      *at_++ = static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    }
   }
-  void flush() {
-    out_.append(text_, size_);
-    size_ = 0;
-  }
+  char* at() const noexcept { return at_; }
 
  private:
-  std::string& out_;
-  std::size_t size_ = 0;
-  char text_[240];
+  char* at_;
 };
-
-// A file name from the compiler: escaped only where that is needed, which is hardly ever.
-void append_file(std::string& out, std::string_view file) {
-  for (const char c : file) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-  }
-}
 
 bool take(std::string_view& rest, std::string_view what) noexcept {
   if (!rest.starts_with(what)) return false;
@@ -181,44 +191,47 @@ std::optional<std::int64_t> parse_time(std::string_view text) noexcept {
 
 void append_line(std::string& out, const Entry& entry, std::string_view ts, std::uint32_t seed,
                  bool first_of_batch) {
+  constexpr std::size_t kAround = 256;  // the names, the numbers and the type have less
   const std::size_t start = out.size();
-  Pieces pieces(out);
-  if (first_of_batch) pieces.add(" ");
-  pieces.add(R"({"v":1,"ts":")");
-  pieces.add(ts);
-  pieces.add(kType);
-  pieces.add(name_of(entry.type));
-  pieces.add(kTask);
-  pieces.add(entry.task);
-  pieces.add("\"");
+  out.resize(start + kAround + ts.size() + entry.task.size() + entry.payload.size() +
+             2 * entry.file.size());
+  char* const line = out.data() + start;
+  Pen pen(line);
+  if (first_of_batch) pen.add(" ");
+  pen.add(R"({"v":1,"ts":")");
+  pen.add(ts);
+  pen.add(kType);
+  pen.add(name_of(entry.type));
+  pen.add(kTask);
+  pen.add(entry.task);
+  pen.add("\"");
   if (!entry.payload.empty()) {
-    pieces.add(",");
-    pieces.add(entry.payload);
+    pen.add(",");
+    pen.add(entry.payload);
   }
-  pieces.add(kSeq);
-  pieces.number(entry.seq);
-  pieces.add(R"(,"tid":)");
-  pieces.number(entry.tid);
-  pieces.add(R"(,"vt":)");
-  pieces.number(static_cast<std::uint64_t>(entry.vt < 0 ? 0 : entry.vt));
+  pen.add(kSeq);
+  pen.number(entry.seq);
+  pen.add(R"(,"tid":)");
+  pen.number(entry.tid);
+  pen.add(R"(,"vt":)");
+  pen.number(static_cast<std::uint64_t>(entry.vt < 0 ? 0 : entry.vt));
   if (!entry.file.empty()) {
-    pieces.add(R"(,"loc":")");
-    pieces.flush();
-    append_file(out, entry.file);
-    pieces.add(":");
-    pieces.number(entry.line);
-    pieces.add("\"");
+    pen.add(R"(,"loc":")");
+    pen.file(entry.file);
+    pen.add(":");
+    pen.number(entry.line);
+    pen.add("\"");
   }
   if (entry.cause != 0) {
-    pieces.add(R"(,"cause":)");
-    pieces.number(entry.cause);
+    pen.add(R"(,"cause":)");
+    pen.number(entry.cause);
   }
-  pieces.flush();
-  const std::uint32_t crc = crc32c(std::string_view(out).substr(start), seed);
-  pieces.add(kCrc);
-  pieces.hex(crc);
-  pieces.add("\"}\n");
-  pieces.flush();
+  const auto size = static_cast<std::size_t>(pen.at() - line);
+  const std::uint32_t crc = crc32c(std::string_view(line, size), seed);
+  pen.add(kCrc);
+  pen.hex(crc);
+  pen.add("\"}\n");
+  out.resize(static_cast<std::size_t>(pen.at() - out.data()));
 }
 
 LineFault read_line(std::string_view line, std::uint32_t seed, RecordView& view) noexcept {

@@ -177,7 +177,7 @@ class Host {
 
   template <class... Args>
   Task<Uuid> start(std::string type, const Args&... args) {
-    return start_task(std::move(type), detail::arguments_json(args...), new_id());
+    return start_new(std::move(type), detail::arguments_json(args...));
   }
   // With an id of the caller's choice: a second start with the same one is the same task.
   Task<Uuid> start_task(std::string type, std::string arguments, Uuid id);
@@ -224,6 +224,8 @@ class Host {
   wal::Log& log();
 
  private:
+  Task<Uuid> start_new(std::string type, std::string arguments);
+
   std::shared_ptr<HostCore> core_;
 };
 
