@@ -150,7 +150,8 @@ class Journal final : public Log {
   Batch* last_batch() noexcept override { return batches_.empty() ? nullptr : &batches_.back(); }
 
   Task<void> write_some() override {
-    close_batch();
+    // One behind it still takes lines: what came apart at the end of a segment comes together again.
+    if (batches_.size() == 1) close_batch();
     Batch& batch = batches_.front();
     if (batch.file != open_segment_) co_await open(batch.file);
     const std::size_t size = batch.bytes.size();
