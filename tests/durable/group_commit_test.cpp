@@ -92,6 +92,16 @@ TEST_P(GroupCommitTest, D1_ARecordThatIsAloneIsSyncedAlone) {
   EXPECT_EQ(used.syncs, 12u);
 }
 
+TEST_P(GroupCommitTest, D1_WhatComesApartAtTheEndOfASegmentIsSyncedTogetherAgain) {
+  Scheduler scheduler(options());
+  wal::LogOptions small = log_options();
+  small.segment_size = std::size_t{64} << 10;
+  const wal::LogCounters used = run_on(scheduler, together(small, 64, 50));
+  const std::size_t segments = 64u * 52u * 200u / small.segment_size;
+  EXPECT_GT(segments, 8u);
+  EXPECT_LE(used.syncs, 52u + 3 * segments);
+}
+
 Task<void> writes_segments(wal::LogOptions options, Uuid* id) {
   const Registry known = types();
   Host host(known, std::move(options));
