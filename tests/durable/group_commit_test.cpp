@@ -93,7 +93,7 @@ TEST_P(GroupCommitTest, D1_ARecordThatIsAloneIsSyncedAlone) {
 }
 
 TEST_P(GroupCommitTest, D1_WhatComesApartAtTheEndOfASegmentIsSyncedTogetherAgain) {
-  Scheduler scheduler(options());
+  Scheduler scheduler(Options().virtual_time());  // how many there are is no matter of luck
   wal::LogOptions small = log_options();
   small.segment_size = std::size_t{64} << 10;
   const wal::LogCounters used = run_on(scheduler, together(small, 64, 50));
