@@ -53,6 +53,15 @@ struct Setup {
   bool runs_in(int round, const Program& program) const {
     return !is_peer(program) || round <= (quick ? 1 : 2);
   }
+  // Each once, although several programs may have its name.
+  std::vector<std::string> peers() const {
+    std::vector<std::string> names;
+    for (const Program& program : programs) {
+      const bool seen = std::find(names.begin(), names.end(), program.name) != names.end();
+      if (is_peer(program) && !seen) names.push_back(program.name);
+    }
+    return names;
+  }
   const char* runs(const Program& program) const { return quick || is_peer(program) ? "1" : "2"; }
 };
 
@@ -172,9 +181,8 @@ std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
 
 void print_table(const Setup& setup, const Rows& rows) {
   std::printf("%-18s %-7s %9s %9s %10s", "workload", "unit", "ours", "floor", "ours/floor");
-  for (const Program& program : setup.programs) {
-    if (!is_peer(program)) continue;
-    std::printf(" | %9s %10s", program.name.c_str(), (program.name + "/ours").c_str());
+  for (const std::string& peer : setup.peers()) {
+    std::printf(" | %9s %10s", peer.c_str(), (peer + "/ours").c_str());
   }
   std::printf("\n");
   for (const Workload& workload : setup.workloads) {
@@ -184,9 +192,8 @@ void print_table(const Setup& setup, const Rows& rows) {
     std::printf("%-18s %-7s %9s %9s %10s", workload.name.c_str(), row.unit.c_str(),
                 number(ours).c_str(), number(floor).c_str(),
                 number(ratio(ours, floor), "%.2f").c_str());
-    for (const Program& program : setup.programs) {
-      if (!is_peer(program)) continue;
-      const auto peer = row.of(program.name);
+    for (const std::string& name : setup.peers()) {
+      const auto peer = row.of(name);
       std::printf(" | %9s %10s", number(peer).c_str(), number(ratio(peer, ours), "%.2f").c_str());
     }
     std::printf("\n");
@@ -204,9 +211,8 @@ void write_json(const Setup& setup, const Rows& rows) {
         << "\", \"ours\": " << json(row.of("ours")) << ", \"floor\": " << json(row.of("floor"))
         << ", \"peers\": {";
     const char* comma = "";
-    for (const Program& program : setup.programs) {
-      if (!is_peer(program)) continue;
-      out << comma << '"' << program.name << "\": " << json(row.of(program.name));
+    for (const std::string& peer : setup.peers()) {
+      out << comma << '"' << peer << "\": " << json(row.of(peer));
       comma = ", ";
     }
     out << "}}";
