@@ -84,12 +84,12 @@ std::optional<Uuid> Uuid::parse(std::string_view text) noexcept {
 }
 
 std::string Uuid::text() const {
-  std::string out;
-  out.reserve(36);
+  std::string out(36, '-');
+  char* to = out.data();
   for (std::size_t i = 0; i < 16; ++i) {
-    if (dash_before(i)) out += '-';
-    out += kDigits[bytes_[i] >> 4];
-    out += kDigits[bytes_[i] & 15];
+    if (dash_before(i)) ++to;
+    *to++ = kDigits[bytes_[i] >> 4];
+    *to++ = kDigits[bytes_[i] & 15];
   }
   return out;
 }
