@@ -27,15 +27,21 @@ std::unique_ptr<HostCore::Entry> HostCore::from_archive(const Uuid& id) {
   if (!archived(id)) return nullptr;
   const auto content = log_->disk().read(archive_path(id));
   std::string_view bytes = content->bytes();
-  if (!bytes.empty()) bytes.remove_suffix(1);
-  const std::string line(bytes.substr(bytes.rfind('\n') + 1));
-  wal::RecordView view;
-  if (wal::read_line(line, 0, view) != wal::LineFault::none) {
-    throw Error(Errc::log_damaged, archive_path(id) + " does not end with a record.");
+  // Somebody may have spoken to it after its end.
+  while (!bytes.empty()) {
+    bytes.remove_suffix(1);
+    const std::string line(bytes.substr(bytes.rfind('\n') + 1));
+    wal::RecordView view;
+    if (wal::read_line(line, 0, view) != wal::LineFault::none) break;
+    if (view.type == wal::RecordType::TaskExit || view.type == wal::RecordType::TaskAbort) {
+      auto entry = std::make_unique<Entry>(index_.at(Uuid()));
+      read_end(*entry, line + "\n");
+      return entry;
+    }
+    bytes.remove_suffix(line.size());
   }
-  auto entry = std::make_unique<Entry>(index_.at(Uuid()));
-  read_end(*entry, line + "\n");
-  return entry;
+  throw Error(Errc::log_damaged,
+              archive_path(id) + ": expected the end of a task, found none that can be read.");
 }
 
 // A child stays until its parent has ended, which may still ask for it.
@@ -51,7 +57,7 @@ bool HostCore::may_archive(const Entry& entry) const noexcept {
 Task<void> HostCore::archive(Entry& entry) {
   wal::Disk& disk = log_->disk();
   std::string bytes;
-  for (const std::string& line : reader_->read_all(entry.log)) bytes += line;
+  for (const std::string& line : log_->lines(entry.log)) bytes += line;
   const std::string path = archive_path(entry.log.id);
   // What a crash has left of it may be longer.
   if (disk.exists(path + ".new")) co_await disk.remove(path + ".new");
@@ -75,7 +81,7 @@ Task<Compaction> HostCore::compact(Retention keep) {
   }
   const std::vector<Copied> copied = co_await archive_ended();
   log_->begin_moving();
-  std::vector<std::unique_ptr<Entry>> gone = take_archived(copied);
+  const std::vector<Uuid> gone = take_archived(copied);
   done.archived = gone.size();
   try {
     done.kept = co_await move_forward();
@@ -83,11 +89,7 @@ Task<Compaction> HostCore::compact(Retention keep) {
     log_->stop_moving();  // what was copied is there twice, which does no harm
     throw;
   }
-  std::vector<Uuid> ids;
-  for (const std::unique_ptr<Entry>& entry : gone) ids.push_back(entry->log.id);
-  co_await log_->forget(ids);
-  gone.clear();
-  index_.drop(ids);
+  co_await log_->forget(gone);
   co_await keep_only(keep, &done);
   done.values = co_await remove_values();
   co_return done;
@@ -103,26 +105,25 @@ Task<std::vector<HostCore::Copied>> HostCore::archive_ended() {
     Entry& entry = *order_[at];
     if (!may_archive(entry)) continue;
     copied.push_back({entry.log.id, entry.log.last_seq});
-    reader_->forget();  // which may be older than its last record
     co_await archive(entry);
   }
-  reader_->forget();
+  log_->forget_lines();
   co_await log_->disk().sync_directory(directory + "/archive");
   co_await log_->disk().sync_directory(directory);
   co_return copied;
 }
 
 // From here on the archive has them; not those that have gone on since they were copied.
-std::vector<std::unique_ptr<HostCore::Entry>> HostCore::take_archived(
-    const std::vector<Copied>& copied) {
-  std::vector<Uuid> ids;
+std::vector<Uuid> HostCore::take_archived(const std::vector<Copied>& copied) {
+  std::vector<Uuid> gone;
   for (const Copied& copy : copied) {
     const Entry& entry = *find(copy.id);
-    if (may_archive(entry) && entry.log.last_seq == copy.last_seq) ids.push_back(copy.id);
+    if (may_archive(entry) && entry.log.last_seq == copy.last_seq) gone.push_back(copy.id);
   }
-  std::vector<std::unique_ptr<Entry>> gone;
-  for (const Uuid& id : ids) gone.push_back(std::move(entries_.extract(id).mapped()));
-  std::erase_if(order_, [this](const Entry* entry) { return find(entry->log.id) == nullptr; });
+  const std::unordered_set<Uuid, UuidHash> all(gone.begin(), gone.end());
+  std::erase_if(order_, [&](const Entry* entry) { return all.contains(entry->log.id); });
+  for (const Uuid& id : gone) entries_.erase(id);
+  index_.drop(gone);
   return gone;
 }
 
@@ -150,13 +151,13 @@ Task<std::size_t> HostCore::remove_values() {
       records.emplace_back(&entry->log, record);
   }
   co_await log_->flush();
-  reader_->forget();
+  log_->forget_lines();
   std::unordered_set<std::string> needed;
   for (std::size_t i = 0; i < records.size(); ++i) {
-    wal::find_values(reader_->read(*records[i].first, records[i].second), needed);
+    wal::find_values(log_->line(*records[i].first, records[i].second), needed);
     if (i % 1024 == 1023) co_await yield();
   }
-  reader_->forget();
+  log_->forget_lines();
   for (const std::string& name : disk.list(directory + "/archive")) {
     wal::find_values(disk.read(directory + "/archive/" + name)->bytes(), needed);
   }

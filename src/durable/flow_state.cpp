@@ -76,6 +76,9 @@ FlowState::~FlowState() {
     if (slot->armed()) host_.scheduler_->disarm(*slot);
     if (!slot->uuid.nil()) host_.promises_.erase(slot->uuid);
   }
+  for (const auto& slot : retired_) {
+    if (!slot->uuid.nil()) host_.promises_.erase(slot->uuid);
+  }
   for (const Uuid& promise : kept_) host_.promises_.erase(promise);
   for (const Notice& notice : notices_) {
     if (notice.mail != nullptr) notice.mail->flow = nullptr;

@@ -107,9 +107,13 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
 
 Task<void> HostCore::until_settled(Entry* entry) {
   const Held held(*entry);
-  while (entry->changing > 0) {
-    changed_.reset();
-    co_await changed_.wait();
+  while (entry->changing > 0 || !log_->has_room()) {
+    if (!log_->has_room()) {
+      co_await log_->room().wait();
+    } else {
+      changed_.reset();
+      co_await changed_.wait();
+    }
   }
 }
 

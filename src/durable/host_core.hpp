@@ -64,12 +64,14 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   void begin(Entry& entry, std::string arguments, std::int64_t time);
   Task<void> begin_synced(Entry* entry, std::string arguments);
   Task<void> record_end(FlowState* flow, Entry* entry, DurableStatus status, std::string result);
+  // Nobody changes it, and the log has room: both are so until the next suspension.
   Task<void> until_settled(Entry* entry);
   std::vector<Uuid> children_of(const Entry& entry) const;
   Task<void> pause_now(Entry* entry);
   Task<void> resume_now(Entry* entry, std::string payload);
   Task<void> kill_now(Entry* entry, std::string why);
   void require_way_back(Entry& entry, const std::string& from);
+  void require_no_promise(const Entry& entry, const std::string& from);
   Task<Uuid> fork_now(Entry* entry, std::string from);
   static std::string result_of(const Entry& entry);
   void begin_again(Entry& entry);
@@ -85,7 +87,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   };
   Task<std::vector<Copied>> archive_ended();
   Task<void> archive(Entry& entry);
-  std::vector<std::unique_ptr<Entry>> take_archived(const std::vector<Copied>& copied);
+  std::vector<Uuid> take_archived(const std::vector<Copied>& copied);
   Task<std::size_t> move_forward();
   Task<std::size_t> remove_values();
   Task<void> keep_only(Retention keep, Compaction* done);
@@ -93,7 +95,13 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   bool archived(const Uuid& id) const;
   std::unique_ptr<Entry> from_archive(const Uuid& id);
   void read_end(Entry& entry, const std::string& line);
-  Task<std::optional<bool>> complete_at_rest(Uuid promise, std::string value, bool success);
+  // The promise of a task whose code is not here, as its log knows it.
+  struct AtRest {
+    Entry* task = nullptr;  // none: there is no such promise
+    std::string name;
+    bool kept = false;
+  };
+  AtRest find_at_rest(const Uuid& promise);
   Task<void> send(Entry* entry, bool signal, std::string name, std::string value);
   bool has_command(const Entry& entry, std::string_view id);
   Task<void> record(Entry& entry, wal::RecordType type, std::string payload);
@@ -130,7 +138,6 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   std::unordered_map<Uuid, std::unique_ptr<Entry>, UuidHash> entries_;
   std::vector<Entry*> order_;                                   // as they came to be
   std::unordered_map<Uuid, detail::Slot*, UuidHash> promises_;  // and children, by their UUID
-  std::optional<wal::LineReader> reader_;
   Mutex compacting_;
   Random random_{0};
   Inspection* looking_ = nullptr;  // effects are forbidden; what would happen is noted here

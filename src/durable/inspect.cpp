@@ -61,7 +61,6 @@ void HostCore::seen_end(const Entry& entry, DurableStatus status, const std::str
 void HostCore::open_to_look() {
   scheduler_ = &Scheduler::require("inspect");
   log_ = wal::Log::look_at(log_options_, index_);
-  reader_.emplace(log_->disk(), log_options_.directory);
   options_.start_paused = true;
   for (const auto& task : index_.tasks) {
     if (came_to_be(*task)) prepare(add_entry(*task));

@@ -42,36 +42,27 @@ Task<void> HostCore::signal_json(Uuid id, std::string name, std::string value) {
   co_await send(&task, true, std::move(name), std::move(value));
 }
 
-// The promise of a task that does not run: its log says whether there is one. Nothing: there is none.
-Task<std::optional<bool>> HostCore::complete_at_rest(Uuid promise, std::string value,
-                                                     bool success) {
-  co_await log_->flush();
-  reader_->forget();
+HostCore::AtRest HostCore::find_at_rest(const Uuid& promise) {
   const std::string asked = "\"promise\":\"" + promise.text() + "\"";
-  for (Entry* entry : std::vector<Entry*>(order_)) {
+  for (Entry* entry : order_) {
     if (entry->flow != nullptr || entry->log.ended || entry->log.records.empty()) continue;
-    std::string name;
-    bool kept = false;
-    for (const std::string& line : reader_->read_all(entry->log)) {
+    AtRest found;
+    for (const std::string& line : log_->lines(entry->log)) {
       wal::RecordView view;
       wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
       const detail::Fields fields(view.payload);
       if (view.type == RecordType::Command && line.find(asked) != std::string::npos) {
-        name = fields.text("id");
+        found.task = entry;
+        found.name = fields.text("id");
       }
-      if (!name.empty() && view.type == RecordType::Approval && fields.text("of") == name)
-        kept = true;
+      if (found.task != nullptr && view.type == RecordType::Approval &&
+          fields.text("of") == found.name) {
+        found.kept = true;
+      }
     }
-    if (name.empty()) continue;
-    if (kept) co_return false;
-    std::string payload = "\"of\":";
-    JsonWriter(payload).value(name);
-    payload += success ? ",\"result\":" + log_->keep_aside(value) : ",\"error\":";
-    if (!success) JsonWriter(payload).value(value);
-    co_await record(*entry, RecordType::Approval, payload);
-    co_return true;
+    if (found.task != nullptr) return found;
   }
-  co_return std::nullopt;
+  return AtRest();
 }
 
 Task<void> HostCore::cancel(Uuid id, std::string why) {
@@ -84,7 +75,6 @@ Task<void> HostCore::cancel(Uuid id, std::string why) {
 
 // To the task, if its code is here; or else to its log.
 Task<void> HostCore::send(Entry* task, bool signal, std::string name, std::string value) {
-  while (!log_->has_room()) co_await log_->room().wait();
   co_await until_settled(task);
   if (signal) require_alive(*task, "Host::signal");
   if (task->log.ended) co_return;
@@ -96,6 +86,7 @@ Task<void> HostCore::send(Entry* task, bool signal, std::string name, std::strin
     if (mail->error != nullptr) std::rethrow_exception(mail->error);
     co_return;
   }
+  const Changing changing(*task, changed_);
   std::string payload = signal ? "\"signal\":" : "\"cancel\":";
   JsonWriter(payload).value(name);
   if (signal) payload += ",\"value\":" + log_->keep_aside(std::move(value));
@@ -103,23 +94,37 @@ Task<void> HostCore::send(Entry* task, bool signal, std::string name, std::strin
 }
 
 Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success) {
-  const auto found = promises_.find(promise);
-  const bool here = found != promises_.end() &&
-                    (found->second == nullptr || found->second->kind == detail::SlotKind::promise);
-  if (!here) {
-    const std::optional<bool> kept = co_await complete_at_rest(promise, std::move(value), success);
-    if (kept) co_return *kept;
-    throw Error(Errc::unknown_durable,
-                "No task of this host waits for a promise with the id " + promise.text() + ".");
+  for (;;) {
+    const auto found = promises_.find(promise);
+    if (found != promises_.end() && found->second == nullptr) co_return false;
+    if (found != promises_.end() && found->second->kind == detail::SlotKind::promise) {
+      if (found->second->recorded) co_return false;
+      const auto mail = std::make_shared<detail::Mail>();
+      detail::Slot& slot = *found->second;
+      slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false, mail);
+      if (log_->sealed()) std::rethrow_exception(log_->why_sealed());
+      co_await mail->event.wait();
+      if (mail->error != nullptr) std::rethrow_exception(mail->error);
+      co_return true;
+    }
+    const AtRest there = find_at_rest(promise);
+    if (there.task == nullptr) {
+      throw Error(Errc::unknown_durable,
+                  "No task of this host waits for a promise with the id " + promise.text() + ".");
+    }
+    if (there.kept) co_return false;
+    if (there.task->changing > 0 || !log_->has_room()) {
+      co_await until_settled(there.task);  // and then see what has become of it
+      continue;
+    }
+    const Changing changing(*there.task, changed_);
+    std::string payload = "\"of\":";
+    JsonWriter(payload).value(there.name);
+    payload += success ? ",\"result\":" + log_->keep_aside(std::move(value)) : ",\"error\":";
+    if (!success) JsonWriter(payload).value(value);
+    co_await record(*there.task, RecordType::Approval, payload);
+    co_return true;
   }
-  if (found->second == nullptr || found->second->recorded) co_return false;
-  const auto mail = std::make_shared<detail::Mail>();
-  detail::Slot& slot = *found->second;
-  slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false, mail);
-  if (log_->sealed()) std::rethrow_exception(log_->why_sealed());
-  co_await mail->event.wait();
-  if (mail->error != nullptr) std::rethrow_exception(mail->error);
-  co_return true;
 }
 
 Task<void> HostCore::cancel_child(Uuid id) {
@@ -205,13 +210,18 @@ Task<void> HostCore::resume_now(Entry* task, std::string payload) {
   co_await record(*task, RecordType::Command, std::move(payload));
   task->log.ended = false;
   task->done.reset();
-  reader_->forget();
   if (options_.records_only) {
     task->status = DurableStatus::paused;
     co_return;
   }
-  begin_again(*task);
-  reader_->forget();
+  try {
+    begin_again(*task);
+  } catch (const Error& error) {  // what its log names may be damaged
+    task->status = DurableStatus::quarantined;
+    task->detail = error.what();
+    throw;
+  }
+  log_->forget_lines();
 }
 
 Task<void> HostCore::retry(Uuid id, std::string from) {
@@ -242,20 +252,49 @@ void HostCore::require_way_back(Entry& task, const std::string& from) {
 Task<Uuid> HostCore::fork(Uuid id, std::string from) {
   Entry& task = entry(id, "Host::fork");
   const Held held(task);
-  while (!log_->has_room()) co_await log_->room().wait();
   co_await until_settled(&task);
   if (!task.log.ended) {
     throw Error(Errc::durable_misuse, "Only a task that has ended can be forked; " + id.text() +
                                           " is " + std::string(name_of(task.status)) + ".");
   }
   require_way_back(task, from);
+  require_no_promise(task, from);
   co_return co_await shield(fork_now(&task, std::move(from)));
+}
+
+// Two tasks cannot wait for one promise: whoever keeps it knows it by its id.
+void HostCore::require_no_promise(const Entry& task, const std::string& from) {
+  std::vector<std::string> open;
+  bool before = true;  // the step from which the fork goes on
+  for (const std::string& line : log_->lines(task.log)) {
+    wal::RecordView view;
+    wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+    const detail::Fields fields(view.payload);
+    const std::string id = fields.text(fields.has("step") ? "step" : "id");
+    before = before && id != from;
+    if (before && view.type == RecordType::Command && fields.text("op") == "promise") {
+      open.push_back(id);
+    }
+    if (view.type == RecordType::Approval) std::erase(open, fields.text("of"));
+    if (view.type == RecordType::Checkpoint) open.clear();
+  }
+  if (open.empty()) return;
+  throw Error(Errc::durable_misuse, "Task " + task.log.id.text() + " cannot be forked from \"" +
+                                        from + "\", because its promise \"" + open.front() +
+                                        "\" was asked for before and is not kept. Fork it from "
+                                        "there.");
 }
 
 // The log of the one, as that of another, which is then retried. Until the record of that is there, it has not come to be.
 Task<Uuid> HostCore::fork_now(Entry* task, std::string from) {
   const Changing not_now(*task, changed_);
   const std::string of = task->log.id.text();
+  std::vector<std::string> lines = log_->lines(task->log);
+  wal::RecordView view;
+  wal::read_line(std::string_view(lines[0]).substr(0, lines[0].size() - 1), 0, view);
+  const detail::Fields fields(view.payload);
+  const bool again = fields.has("fork_of");  // a fork of a fork is one of the first
+  const std::string origin = again ? fields.text("fork_of") : of;
   const Uuid id = new_id();
   Entry& made = add_entry(index_.at(id));
   const Changing changing(made, changed_);
@@ -266,13 +305,6 @@ Task<Uuid> HostCore::fork_now(Entry* task, std::string from) {
   made.status = DurableStatus::paused;
   made.detail = "it is being forked";
   made.log.forked_at = task->log.last_seq + 1;
-  reader_->forget();
-  std::vector<std::string> lines = reader_->read_all(task->log);
-  wal::RecordView view;
-  wal::read_line(std::string_view(lines[0]).substr(0, lines[0].size() - 1), 0, view);
-  const detail::Fields fields(view.payload);
-  const bool again = fields.has("fork_of");  // a fork of a fork is one of the first
-  const std::string origin = again ? fields.text("fork_of") : of;
   const auto about = [&](std::uint64_t at) {
     return ",\"forked_at\":" + std::to_string(at) + ",\"fork_of\":\"" + origin + "\"";
   };

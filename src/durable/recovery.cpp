@@ -26,7 +26,6 @@ std::string Recovery::text() const {
 Task<Recovery> HostCore::open() {
   scheduler_ = &Scheduler::require("Host::open");
   log_ = co_await wal::Log::open(log_options_, index_);
-  reader_.emplace(log_->disk(), log_options_.directory);
   std::uint64_t seed = log_->epoch();
   if (!scheduler_->reactor().virtual_time() &&
       getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) {
@@ -52,6 +51,11 @@ Task<Recovery> HostCore::open() {
         replay_room_.reset();
         co_await replay_room_.wait();
       }
+      // Others have run meanwhile: a parent that ended, an operator.
+      co_await until_settled(entry);
+      if (entry->log.ended || entry->flow != nullptr || entry->status != DurableStatus::running) {
+        continue;
+      }
       if (resume_or_quarantine(*entry)) ++recovery_.resumed;
     }
   }
@@ -59,7 +63,7 @@ Task<Recovery> HostCore::open() {
     replay_room_.reset();
     co_await replay_room_.wait();
   }
-  reader_->forget();
+  log_->forget_lines();
   recovery_.resumed -= recovery_.diverged;
   co_return recovery_;
 }
@@ -70,7 +74,6 @@ bool HostCore::resume_or_quarantine(Entry& entry) {
     begin_again(entry);
     return true;
   } catch (const Error& error) {
-    entry.flow.reset();
     entry.status = DurableStatus::quarantined;
     entry.detail = error.what();
   }
@@ -100,8 +103,15 @@ bool HostCore::prepare(Entry& entry) {
   }
   read_first(entry);
   if (entry.log.ended) {
-    read_end(entry);
-    ++recovery_.finished;
+    try {
+      read_end(entry);
+      ++recovery_.finished;
+    } catch (const Error& error) {  // its result lies beside the log, or does not
+      entry.status = DurableStatus::quarantined;
+      entry.detail = error.what();
+      ++recovery_.quarantined;
+      note("is quarantined: " + entry.detail);
+    }
     return true;
   }
   if (entry.status == DurableStatus::quarantined) {
@@ -120,7 +130,7 @@ bool HostCore::prepare(Entry& entry) {
 }
 
 void HostCore::read_first(Entry& entry) {
-  const std::string line = reader_->read(entry.log, entry.log.records[0]);
+  const std::string line = log_->line(entry.log, entry.log.records[0]);
   wal::RecordView view;
   wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
   if (view.type != RecordType::Spawn) {
@@ -138,7 +148,7 @@ void HostCore::read_end(Entry& entry) {
   std::string line;
   wal::RecordView view;
   for (std::size_t i = entry.log.records.size(); i-- > 0;) {
-    line = reader_->read(entry.log, entry.log.records[i]);
+    line = log_->line(entry.log, entry.log.records[i]);
     wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
     if (view.type == RecordType::TaskExit || view.type == RecordType::TaskAbort) break;
   }
@@ -164,12 +174,13 @@ void HostCore::read_end(Entry& entry, const std::string& line) {
 bool HostCore::was_paused(const Entry& entry) {
   bool paused = false;
   for (std::size_t i = 1; i < entry.log.records.size(); ++i) {
-    const std::string line = reader_->read(entry.log, entry.log.records[i]);
+    const std::string line = log_->line(entry.log, entry.log.records[i]);
     wal::RecordView view;
     wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
     if (view.type != RecordType::Command) continue;
     if (view.payload.starts_with(R"("op":"pause")")) paused = true;
     if (view.payload.starts_with(R"("op":"resume")")) paused = false;
+    if (view.payload.starts_with(R"("op":"retry")")) paused = false;
   }
   return paused;
 }
@@ -180,17 +191,15 @@ bool HostCore::knows(const DurableInfo& task) const noexcept {
 }
 
 bool HostCore::has_command(const Entry& entry, std::string_view id) {
-  reader_->forget();
   bool has = false;
   for (std::size_t i = 1; i < entry.log.records.size() && !has; ++i) {
-    const std::string line = reader_->read(entry.log, entry.log.records[i]);
+    const std::string line = log_->line(entry.log, entry.log.records[i]);
     wal::RecordView view;
     wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
     const detail::Fields fields(view.payload);
     has = (fields.has("step") && fields.text("step") == id) ||
           (view.type == RecordType::Command && fields.has("id") && fields.text("id") == id);
   }
-  reader_->forget();
   return has;
 }
 
@@ -210,8 +219,9 @@ bool HostCore::check_type(Entry& entry) {
 }
 
 void HostCore::begin_again(Entry& entry) {
-  entry.flow = std::make_unique<FlowState>(*this, entry.log, *entry.type);
-  entry.flow->load(reader_->read_all(entry.log));
+  auto flow = std::make_unique<FlowState>(*this, entry.log, *entry.type);
+  flow->load(log_->lines(entry.log));
+  entry.flow = std::move(flow);
   run_flow(entry);
 }
 

@@ -357,7 +357,7 @@ void FlowState::settle(Slot& slot, RecordType type, std::string value, bool fail
     notice.seq =
         append(type, payload_, alone ? &slot.site : nullptr, slot.command, Level::sync, ticket);
   } catch (const Error& e) {
-    if (!host_.log_->sealed() && !slot.failed) {  // the value is too long for a record
+    if (e.code() == Errc::bad_argument && !slot.failed) {  // the value is too long for a record
       slot.recorded = false;
       settle(slot, type, e.what(), true, false, mail);
     } else {

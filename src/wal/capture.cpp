@@ -14,6 +14,9 @@ class Capture final : public Log {
   Task<void> begin(const LogIndex&) override { co_return; }
   Task<void> end() override { co_return; }
   Task<void> forget(std::vector<Uuid>) override { co_return; }
+  const Batch* unwritten(const TaskLog&, const Position&) const noexcept override {
+    return nullptr;
+  }
   Batch& batch_for(TaskLog&, std::size_t) override {
     batch_.bytes.clear();
     return batch_;

@@ -65,6 +65,18 @@ class Files final : public Log {
     for (const Uuid& task : tasks) {
       if (disk().exists(path(task))) co_await disk().remove(path(task));
     }
+    if (!tasks.empty()) co_await disk().sync_directory(options_.directory);
+  }
+  const Batch* unwritten(const TaskLog& task, const Position& record) const noexcept override {
+    for (const std::deque<Batch>* some : {&writing_, &batches_}) {
+      for (const Batch& batch : *some) {
+        if (batch.task == task.id && record.offset >= batch.offset &&
+            record.offset - batch.offset < batch.bytes.size()) {
+          return &batch;
+        }
+      }
+    }
+    return nullptr;
   }
 
   Batch& batch_for(TaskLog& task, std::size_t) override {

@@ -44,7 +44,7 @@ class Journal final : public Log {
     mark_ = disk().open(path("synced"));
     co_await remove_before(index.base);
     next_segment(last + 1, after);
-    if (prepared_ == nullptr) co_await prepare();
+    co_await prepare_alone();
   }
   Task<void> end() override { co_await nobody_prepares_.wait(); }
 
@@ -86,34 +86,30 @@ class Journal final : public Log {
     moving_ = tail_segment_;
   }
   bool move(TaskLog& task) override {
-    if (task.records.empty() || task.records.front().file >= moving_) return false;
+    // The last tells: whoever appends one has moved all before it.
+    if (task.records.empty() || task.records.back().file >= moving_) return false;
     for (Position& record : task.records) {
       if (record.file >= moving_) continue;
       if (sealed()) std::rethrow_exception(why_sealed());
-      const std::string line = line_at(task, record);
-      record = put(batch_for(task, line.size() + 1), line);
+      const std::string text = line(task, record);
+      record = put(batch_for(task, text.size() + 1), text);
     }
     return true;
   }
-  std::string line_at(const TaskLog& task, const Position& record) {
+  const Batch* unwritten(const TaskLog&, const Position& record) const noexcept override {
     const auto after = std::partition_point(batches_.begin(), batches_.end(), [&](const Batch& b) {
       return b.file < record.file || (b.file == record.file && b.offset <= record.offset);
     });
-    if (after != batches_.begin()) {  // it is not written yet, or is being written
-      const Batch& batch = *std::prev(after);
-      const std::uint64_t at = record.offset - batch.offset;
-      if (batch.file == record.file && at < batch.bytes.size()) {
-        return batch.bytes.substr(at, record.size + 1);
-      }
-    }
-    if (record.file >= open_segment_) reader_.forget();  // which may have less of it
-    return reader_.read(task, record);
+    if (after == batches_.begin()) return nullptr;
+    const Batch& batch = *std::prev(after);
+    const bool inside = record.offset - batch.offset < batch.bytes.size();
+    return batch.file == record.file && inside ? &batch : nullptr;
   }
 
   // First it is said, then it is done: a crash in between leaves files that nobody reads.
   Task<void> forget(std::vector<Uuid>) override {
     const std::uint32_t segment = std::exchange(moving_, 0);
-    reader_.forget();
+    forget_lines();
     const std::string said = base_text(segment);
     // What a crash has left of it may be longer.
     if (disk().exists(path("base.new"))) co_await disk().remove(path("base.new"));
@@ -176,12 +172,19 @@ class Journal final : public Log {
   }
 
   Task<void> open(std::uint32_t number) {
-    co_await nobody_prepares_.wait();
-    if (prepared_ == nullptr) co_await prepare();
+    co_await prepare_alone();
     co_await disk().rename(path("next"), path(segment_name(number)));
     co_await disk().sync_directory(options_.directory);
     file_ = std::move(prepared_);
     open_segment_ = number;
+  }
+
+  Task<void> prepare_alone() {
+    while (!nobody_prepares_.is_set()) co_await nobody_prepares_.wait();
+    if (prepared_ != nullptr) co_return;
+    nobody_prepares_.reset();
+    const Preparing preparing(shared_from_this(), nobody_prepares_);
+    co_await prepare();
   }
 
   // Makes the file of the next segment, full of zeros; unless there is one.
@@ -259,7 +262,6 @@ class Journal final : public Log {
   std::unique_ptr<DiskFile> prepared_;
   Event nobody_prepares_{true};
   std::unique_ptr<DiskFile> mark_;
-  LineReader reader_{disk(), options_.directory};  // of records that are moved
 };
 
 }  // namespace

@@ -66,7 +66,7 @@ Ticket* TicketList::pop() noexcept {
 // ---- The log ----
 
 Log::Log(Scheduler& scheduler, LogOptions options)
-    : scheduler_(scheduler), options_(std::move(options)) {}
+    : scheduler_(scheduler), options_(std::move(options)), reader_(disk(), options_.directory) {}
 
 Log::~Log() = default;
 
@@ -150,9 +150,13 @@ std::string Log::owner_payload(std::uint32_t segment, std::uint64_t after) const
   return text;
 }
 
-std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticket) {
+void Log::require_open() const {
   if (sealed_ != nullptr) std::rethrow_exception(sealed_);
   if (closed_) throw Error(Errc::log_sealed, "The log in " + options_.directory + " is closed.");
+}
+
+std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticket) {
+  require_open();
   const std::size_t size = entry.payload.size() + entry.file.size() + 400;
   if (size > kLongestLine) {
     throw Error(Errc::bad_argument, "A record of " + std::to_string(entry.payload.size()) +
@@ -194,7 +198,7 @@ Position Log::put(Batch& batch, std::string_view line) {
 }
 
 void Log::append_copy(TaskLog& task, std::string_view line) {
-  if (sealed_ != nullptr) std::rethrow_exception(sealed_);
+  require_open();
   const std::string copy = reseeded(line.substr(0, line.size() - 1), 0);
   RecordView view;
   if (read_line(std::string_view(copy).substr(0, copy.size() - 1), 0, view) != LineFault::none) {
@@ -264,7 +268,7 @@ std::string Log::keep_aside(std::string value) {
   if (!belongs_aside(value)) return value;
   std::string name = value_name(value);
   std::string reference = value_reference(name, value.size());
-  recent_values_.insert(name);
+  if (watching_values_) recent_values_.insert(name);
   aside_.emplace_back(std::move(name), std::move(value));
   return reference;
 }
@@ -288,6 +292,11 @@ Task<void> Log::write_values() {
   }
 }
 
+void Log::watch_values() noexcept {
+  watching_values_ = true;
+  recent_values_.clear();
+}
+
 Task<std::size_t> Log::remove_values_except(std::unordered_set<std::string> needed) {
   const std::string directory = options_.directory + "/values";
   std::size_t removed = 0;
@@ -299,7 +308,22 @@ Task<std::size_t> Log::remove_values_except(std::unordered_set<std::string> need
     co_await disk().remove(directory + "/" + file);
     ++removed;
   }
+  watching_values_ = false;
   co_return removed;
+}
+
+std::string Log::line(const TaskLog& task, const Position& position) {
+  const Batch* const batch = unwritten(task, position);
+  if (batch == nullptr) return reader_.read(task, position);
+  const std::string_view bytes = batch->bytes;
+  return reseeded(bytes.substr(position.offset - batch->offset, position.size), 0);
+}
+
+std::vector<std::string> Log::lines(const TaskLog& task) {
+  std::vector<std::string> all;
+  all.reserve(task.records.size());
+  for (const Position& position : task.records) all.push_back(line(task, position));
+  return all;
 }
 
 void Log::tell(Batch& batch) noexcept {

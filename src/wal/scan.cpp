@@ -454,24 +454,33 @@ LogIndex scan(Disk& disk, const std::string& directory, Layout layout) {
   return index;
 }
 
-std::string LineReader::read(const TaskLog& task, const Position& position) {
+std::string LineReader::path(const TaskLog& task, const Position& position) const {
   const bool shared = position.file != 0;
-  const std::string path =
-      directory_ + "/" + (shared ? segment_name(position.file) : task.id.text() + ".wal");
+  return directory_ + "/" + (shared ? segment_name(position.file) : task.id.text() + ".wal");
+}
+
+std::string_view LineReader::look(const TaskLog& task, const Position& position, bool anew) {
+  const bool shared = position.file != 0;
   if (!shared && task_ != task.id) of_task_.reset();
-  task_ = task.id;
+  task_ = shared ? task_ : task.id;
   std::unique_ptr<DiskContent>& content = shared ? segments_[position.file] : of_task_;
-  if (content == nullptr) content = disk_.read(path);
-  std::string_view line = content->bytes();
-  line = line.substr(std::min<std::uint64_t>(position.offset, line.size()), position.size);
-  RecordView view;
-  const std::uint32_t seed = shared && position.offset > 0 ? seed_of_segment(position.file) : 0;
-  if (read_line(line, seed, view) != LineFault::none) {
-    throw Error(Errc::log_damaged, path + ", byte " + std::to_string(position.offset) +
-                                       ": expected the record of task " + task.id.text() +
-                                       " that was there, found \"" + excerpt(line) + "\".");
+  if (content == nullptr || anew) content = disk_.read(path(task, position));
+  const std::string_view bytes = content->bytes();
+  return bytes.substr(std::min<std::uint64_t>(position.offset, bytes.size()), position.size);
+}
+
+std::string LineReader::read(const TaskLog& task, const Position& position) {
+  const std::uint32_t seed =
+      position.file != 0 && position.offset > 0 ? seed_of_segment(position.file) : 0;
+  for (const bool anew : {false, true}) {  // what was read before may be older than the record
+    const std::string_view line = look(task, position, anew);
+    RecordView view;
+    if (read_line(line, seed, view) == LineFault::none) return reseeded(line, 0);
   }
-  return reseeded(line, 0);
+  throw Error(Errc::log_damaged,
+              path(task, position) + ", byte " + std::to_string(position.offset) +
+                  ": expected the record of task " + task.id.text() + " that was there, found \"" +
+                  excerpt(look(task, position, false)) + "\".");
 }
 
 std::vector<std::string> LineReader::read_all(const TaskLog& task) {

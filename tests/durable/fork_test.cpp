@@ -96,6 +96,49 @@ TEST_P(ForkTest, D4_OnlyATaskThatHasEndedIsForkedAndOnlyFromAStepThatItHas) {
   });
 }
 
+Durable<std::string> gives_up(Flow& flow) {
+  auto ok = co_await flow.promise<bool>("ok");
+  co_await flow.step("ask", [] { effects.push_back("ask"); });
+  auto late = co_await flow.timer(1h);
+  co_return co_await flow.race(ok, late) == 0 ? "ok" : "too late";
+}
+
+TEST_P(ForkTest, D4_TwoTasksNeverWaitForOnePromise) {
+  only("gives_up", gives_up);
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start("gives_up");
+    EXPECT_EQ(co_await host.result<std::string>(id), "too late");
+    EXPECT_EQ(co_await error_of(host.fork(id, "ask#1")), Errc::durable_misuse);
+    const Uuid fork = co_await host.fork(id, "ok#1");
+    EXPECT_EQ(co_await host.result<std::string>(fork), "too late");
+  });
+}
+
+Durable<std::string> two_steps(Flow& flow) {
+  co_await flow.step("one", [] { effects.push_back("one"); });
+  co_await flow.sleep(1h);
+  co_await flow.step("two", [] { effects.push_back("two"); });
+  co_return "done";
+}
+
+TEST_P(ForkTest, D4_AForkOfATaskThatWasKilledWhileItWasPausedRunsAlsoAfterACrash) {
+  only("two_steps", two_steps);
+  Uuid fork;
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start("two_steps");
+    co_await sleep(1s);
+    co_await host.pause(id);
+    co_await host.kill(id, "enough");
+    fork = co_await host.fork(id, "timer#1");
+    co_await sleep(1s);
+  });
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(world.recovery.resumed, 1u) << world.recovery.text();
+    EXPECT_EQ(co_await host.result<std::string>(fork), "done");
+  });
+  EXPECT_EQ(effects, (std::vector<std::string>{"one", "two"}));
+}
+
 TEST_P(ForkTest, D4_AForkIsThereWhollyOrNotAtAllWhereverTheProcessIsCutOff) {
   only("buys", buys);
   std::size_t partial = 0;

@@ -127,5 +127,30 @@ TEST_P(ValuesTest, D4_ATaskWhoseValueWasChangedDoesNotRun) {
   EXPECT_EQ(recovery.quarantined, 1u);
 }
 
+TEST_P(ValuesTest, D4_AResumeThatFindsItsValueGoneFailsWithASentenceAndTheHostGoesOn) {
+  Uuid id;
+  live([&](Host& host) -> Task<void> {
+    id = co_await host.start("grow", "s");
+    co_await sleep(1s);
+    co_await host.pause(id);
+  });
+  std::filesystem::remove_all(values());
+  live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(recovery.paused, 1u);
+    Errc failed{};
+    try {
+      co_await host.resume(id);
+    } catch (const Error& error) {
+      failed = error.code();
+    }
+    EXPECT_EQ(failed, Errc::log_damaged);
+    EXPECT_EQ(host.info(id)->status, DurableStatus::quarantined);
+    const Uuid other = co_await host.start("grow", "t");
+    co_await host.signal(other, "more", std::string("m"));
+    EXPECT_EQ((co_await host.result<std::string>(other)).size(), 300'002u);
+    co_await host.close();
+  });
+}
+
 }  // namespace
 }  // namespace tiffany

@@ -336,9 +336,8 @@ TEST_P(WaitsTest, D3_AnyIsTheFirstThatSucceedsAlsoAfterACrashWhenMoreHaveCome) {
     co_await host.complete(promises[1], 1);
   });
   EXPECT_EQ(effects, (std::vector<std::string>{"2"}));
-  world.live([&](Host& host) -> Task<void> {
-    EXPECT_EQ(co_await host.result<std::string>(id), "2");
-  });
+  world.live(
+      [&](Host& host) -> Task<void> { EXPECT_EQ(co_await host.result<std::string>(id), "2"); });
   EXPECT_EQ(effects.size(), 1u);
 }
 

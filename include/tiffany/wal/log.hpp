@@ -139,12 +139,17 @@ class Log : public std::enable_shared_from_this<Log> {
   std::uint64_t append(TaskLog& task, Entry entry, Level level = Level::lazy,
                        Ticket* ticket = nullptr);
   // Puts a value that is too long for a line beside the log, before the record that is appended next; gives what that
-  // record has in its place. A short value stays as it is.
+  // record has in its place. A short value stays as it is. The record must be appended before the next suspension.
   std::string keep_aside(std::string value);
+  // A record as a line of a file of its task (see LineReader), also one that is not written yet.
+  std::string line(const TaskLog& task, const Position& position);
+  std::vector<std::string> lines(const TaskLog& task);
+  // Closes the files that were read for that.
+  void forget_lines() noexcept { reader_.forget(); }
   // Removes the values beside the log that are neither among these nor were put aside after watch_values(). Gives how
   // many.
   Task<std::size_t> remove_values_except(std::unordered_set<std::string> needed);
-  void watch_values() noexcept { recent_values_.clear(); }
+  void watch_values() noexcept;
   // A line that was made from one of another task: it keeps its time and its number. Its checksum is of no account.
   void append_copy(TaskLog& task, std::string_view line);
   // Compaction, where tasks share files: from begin_moving() on lines go into another segment, and the records of a
@@ -200,6 +205,8 @@ class Log : public std::enable_shared_from_this<Log> {
   virtual Task<void> write_some() = 0;
   // What is written last of all that is queued. Null: nothing is.
   virtual Batch* last_batch() noexcept = 0;
+  // The batch with a record that is not written yet. Null: it is.
+  virtual const Batch* unwritten(const TaskLog& task, const Position& record) const noexcept = 0;
   // Takes everything that is queued and has a ticket, to fail it.
   virtual TicketList take_tickets() noexcept = 0;
   virtual Task<void> begin(const LogIndex& index) = 0;
@@ -222,6 +229,7 @@ class Log : public std::enable_shared_from_this<Log> {
   Task<void> write_values();
   void set_clock(const LogIndex& index);
   class Writing;
+  void require_open() const;
   void start_writing();
   static Task<void> write_loop(Writing writing);
   void rest() noexcept;
@@ -239,8 +247,10 @@ class Log : public std::enable_shared_from_this<Log> {
   Event rest_{true};  // set while nobody writes
   std::exception_ptr sealed_;
   std::vector<std::pair<std::string, std::string>> aside_;  // to be written before the next batch
-  std::unordered_set<std::string> recent_values_;           // put aside since watch_values()
-  Mutex values_;                                            // one writes or removes them
+  bool watching_values_ = false;
+  std::unordered_set<std::string> recent_values_;  // put aside since watch_values()
+  Mutex values_;                                   // one writes or removes them
+  LineReader reader_;
   bool closed_ = false;
 };
 

@@ -39,8 +39,8 @@ struct TaskLog {
       records;  // Spawn, the last Checkpoint if there is one, and what came after it
   std::uint64_t last_seq = 0;
   std::uint64_t forked_at = 0;  // a copy of another one's log: it has come to be with this record
-  std::uint64_t order = 0;  // which record of the whole log was its last
-  std::uint64_t size = 0;   // of its file, where it has one, with what is not written yet
+  std::uint64_t order = 0;      // which record of the whole log was its last
+  std::uint64_t size = 0;       // of its file, where it has one, with what is not written yet
   bool ended = false;
   std::string quarantine;  // why nothing of it may run; empty when it may
 };
@@ -103,10 +103,12 @@ class LineReader {
   // With its line break, as it would be in a file of its task. Errc::log_damaged when it is no record any more.
   std::string read(const TaskLog& task, const Position& position);
   std::vector<std::string> read_all(const TaskLog& task);
-  // What it has read: a file may have grown since.
+  // What it has read.
   void forget() noexcept;
 
  private:
+  std::string_view look(const TaskLog& task, const Position& position, bool anew);
+  std::string path(const TaskLog& task, const Position& position) const;
   Disk& disk_;
   std::string directory_;
   std::unordered_map<std::uint32_t, std::unique_ptr<DiskContent>> segments_;
