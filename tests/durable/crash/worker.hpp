@@ -34,12 +34,7 @@ class Worker {
 
   Task<void> live() {
     const Recovery recovery = co_await host_.open();
-    for (int number = 0; number < setup_.tasks; ++number) {
-      const auto info = host_.info(setup_.id(number));
-      if (!info) continue;
-      line_.tell("H " + std::to_string(number) + " " + std::string(name_of(info->status)) + " " +
-                 info->detail);
-    }
+    for (int number = 0; number < setup_.tasks; ++number) co_await tell_of(number);
     line_.tell("O " + std::to_string(recovery.resumed) + " " + std::to_string(recovery.paused) +
                " " + std::to_string(recovery.diverged) + " " +
                std::to_string(recovery.quarantined) + " " + std::to_string(recovery.finished) +
@@ -49,6 +44,7 @@ class Worker {
         if (known_.started.count(number) == 0) co_await sleep(200us);
         all.spawn(&Worker::attend, this, number);
       }
+      all.spawn(&Worker::compact, this);
     });
     co_await host_.close();
     line_.tell("D");
@@ -62,6 +58,31 @@ class Worker {
     return options;
   }
 
+  // What the log has of it, or the archive.
+  Task<void> tell_of(int number) {
+    const Uuid id = setup_.id(number);
+    const auto info = host_.info(id);
+    std::string found;
+    if (info) {
+      found = std::string(name_of(info->status)) + " " + info->detail;
+    } else {
+      try {
+        found = "completed " + co_await host_.result_json(id);
+      } catch (const Error& e) {
+        if (e.code() != Errc::unknown_durable) throw;
+        co_return;  // it was not started
+      }
+    }
+    line_.tell("H " + std::to_string(number) + " " + found);
+  }
+
+  Task<void> compact() {
+    while (ended_ < setup_.tasks) {
+      co_await sleep(20ms);
+      co_await host_.compact();
+    }
+  }
+
   Task<void> attend(int number) {
     const std::string name = std::to_string(number);
     const Uuid id = setup_.id(number);
@@ -72,6 +93,7 @@ class Worker {
     if (kind == "approved") co_await keep_promise(number, id);
     const std::string result = co_await host_.result_json(id);
     line_.tell("R " + name + " " + result);
+    ++ended_;
   }
 
   Task<void> send_signals(int number, Uuid id) {
@@ -82,8 +104,8 @@ class Worker {
       try {
         co_await host_.signal(id, "mail", k);
       } catch (const Error& e) {
-        if (e.code() != Errc::durable_stopped) throw;
-        sent = false;  // it had come before, and the task has ended
+        if (e.code() != Errc::durable_stopped && e.code() != Errc::unknown_durable) throw;
+        sent = false;  // it had come before, and the task has ended, or is in the archive
       }
       if (sent) line_.tell("G " + std::to_string(number) + " " + std::to_string(k));
     }
@@ -95,7 +117,7 @@ class Worker {
     Uuid promise;
     for (;;) {
       const auto info = host_.info(id);
-      if (info->status != DurableStatus::running) co_return;
+      if (!info || info->status != DurableStatus::running) co_return;
       promise = Uuid::parse(line_.ask("Q " + std::to_string(number))).value_or(Uuid());
       if (!promise.nil()) break;
       co_await sleep(2ms);
@@ -112,6 +134,7 @@ class Worker {
   const Ledger& known_;
   Line line_;
   Host host_;
+  int ended_ = 0;
 };
 
 // What a new process does. Never returns.
