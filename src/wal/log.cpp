@@ -255,12 +255,13 @@ Task<void> Log::write_loop(Writing writing) {
 }
 
 void Log::rest() noexcept {
-  if (sealed_ == nullptr && last_batch() != nullptr) {
+  if (sealed_ != nullptr) {
+    fail_tickets();
+  } else if (last_batch() != nullptr) {  // the scheduler goes, and with it those who wait
     sealed_ = sealed_error(
         options_.directory,
         std::make_exception_ptr(Error(Errc::log_sealed, "the task that writes it was cancelled.")));
   }
-  if (sealed_ != nullptr) fail_tickets();
   rest_.set();
 }
 
