@@ -44,7 +44,7 @@ namespace tiffany {
 struct DurableType {
   std::string name;
   int version = 1;
-  int accepts = 1;  // the oldest version whose logs this code goes on with
+  int accepts = 1;                           // the oldest version whose logs this code goes on with
   std::uint8_t priority = kDefaultPriority;  // of its tasks; those before others are resumed first
   std::function<Durable<std::string>(Flow&, std::string_view arguments)> make;
 };
