@@ -180,8 +180,7 @@ int tail(const std::string& directory, std::size_t count) {
   wal::LineReader reader(*options.disk, directory);
   for (const auto& task : index.tasks) {
     for (std::string& line : reader.read_all(*task)) {
-      wal::RecordView view;
-      wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+      const wal::RecordView view = wal::view_of(line);
       lines.emplace_back(std::string(view.ts), lines.size(), std::move(line));
     }
   }

@@ -19,7 +19,7 @@ std::string HostCore::archive_path(const Uuid& id) const {
 }
 
 bool HostCore::archived(const Uuid& id) const {
-  return log_ != nullptr && log_->disk().exists(archive_path(id));
+  return is_open() && log_->disk().exists(archive_path(id));
 }
 
 // Null when it is not there.
@@ -72,7 +72,7 @@ Task<void> HostCore::archive(Entry& entry) {
 Task<Compaction> HostCore::compact(Retention keep) {
   Compaction done;
   const Mutex::Guard alone = co_await compacting_.lock();
-  if (log_ == nullptr) {
+  if (!is_open()) {
     throw Error(Errc::durable_misuse, "Host::compact needs an open host: co_await host.open().");
   }
   if (!index_.damage.empty()) {

@@ -64,7 +64,7 @@ HostCore::Entry* HostCore::find(const Uuid& id) const noexcept {
 }
 
 HostCore::Entry& HostCore::entry(const Uuid& id, std::string_view what) {
-  if (log_ == nullptr) {
+  if (!is_open()) {
     throw Error(Errc::durable_misuse,
                 std::string(what) + " needs an open host: co_await host.open().");
   }
@@ -84,7 +84,7 @@ HostCore::Entry& HostCore::add_entry(wal::TaskLog& log) {
 // ---- Beginning and ending ----
 
 Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id, bool fresh) {
-  if (log_ == nullptr) {
+  if (!is_open()) {
     throw Error(Errc::durable_misuse,
                 "Starting a durable task needs an open host: co_await host.open().");
   }
@@ -99,7 +99,7 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
     co_return id;
   }
   if (!fresh && archived(id)) co_return id;
-  if (log_->sealed()) std::rethrow_exception(log_->why_sealed());
+  log_->require_open();
   Entry& entry = add_task(*known, id, Uuid());
   co_await shield(begin_synced(&entry, std::move(arguments)));
   co_return id;
@@ -161,6 +161,10 @@ void HostCore::begin(Entry& entry, std::string arguments, std::int64_t time) {
 }
 
 void HostCore::run_flow(Entry& entry) {
+  if (closing_) {  // the next host goes on with it
+    entry.flow.reset();
+    return leave(entry);
+  }
   entry.status = DurableStatus::running;
   entry.detail.clear();
   ++replaying_tasks_;
@@ -324,21 +328,24 @@ void HostCore::abandon() noexcept {
   }
 }
 
+// Who waits for its end is told that it does not come here.
+void HostCore::leave(Entry& task) {
+  if (task.log.ended || task.broken != nullptr) return;
+  task.broken = std::make_exception_ptr(
+      Error(Errc::durable_stopped, "The host of task " + task.log.id.text() + " was closed."));
+  task.done.set();
+}
+
 Task<void> HostCore::close() {
   const Mutex::Guard alone = co_await compacting_.lock();
-  if (log_ == nullptr) co_return;
+  if (!is_open()) co_return;
+  closing_ = true;
   for (Entry* entry : order_) {
     if (entry->flow != nullptr) entry->task.cancel("the host is being closed");
   }
   for (std::size_t i = 0; i < order_.size(); ++i) co_await stop(*order_[i]);
-  for (Entry* entry : order_) {
-    if (entry->log.ended || entry->broken != nullptr) continue;
-    entry->broken = std::make_exception_ptr(
-        Error(Errc::durable_stopped, "The host of task " + entry->log.id.text() + " was closed."));
-    entry->done.set();
-  }
-  co_await log_->close();
-  log_.reset();
+  for (Entry* entry : order_) leave(*entry);
+  co_await log_->close();  // it stays, for those who are on their way to it
 }
 
 }  // namespace tiffany

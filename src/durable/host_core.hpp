@@ -55,6 +55,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   class Changing;
   class Held;
 
+  bool is_open() const noexcept { return log_ != nullptr && !closing_; }
   Entry& entry(const Uuid& id, std::string_view what);
   Entry* find(const Uuid& id) const noexcept;
   Entry& add_entry(wal::TaskLog& log);
@@ -70,12 +71,14 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<void> pause_now(Entry* entry);
   Task<void> resume_now(Entry* entry, std::string payload);
   Task<void> kill_now(Entry* entry, std::string why);
+  void require_type(Entry& entry);
   void require_way_back(Entry& entry, const std::string& from);
   void require_no_promise(const Entry& entry, const std::string& from);
   Task<Uuid> fork_now(Entry* entry, std::string from);
   static std::string result_of(const Entry& entry);
   void begin_again(Entry& entry);
   void run_flow(Entry& entry);
+  void leave(Entry& task);
   Task<void> run(Entry* entry);
   void ended(Entry& entry, DurableStatus status, std::string detail);
   Task<void> stop(Entry& entry);
@@ -134,6 +137,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Scheduler* scheduler_ = nullptr;
   wal::LogIndex index_;
   std::shared_ptr<wal::Log> log_;
+  bool closing_ = false;
   Recovery recovery_;
   std::unordered_map<Uuid, std::unique_ptr<Entry>, UuidHash> entries_;
   std::vector<Entry*> order_;                                   // as they came to be

@@ -13,6 +13,16 @@ namespace tiffany {
 using wal::Level;
 using wal::RecordType;
 
+namespace {
+
+std::string retry_from(const std::string& step) {
+  std::string payload = "\"op\":\"retry\",\"from\":";
+  JsonWriter(payload).value(step);
+  return payload;
+}
+
+}  // namespace
+
 Task<std::string> HostCore::result_json(Uuid id) {
   if (const auto old = find(id) == nullptr ? from_archive(id) : nullptr) co_return result_of(*old);
   Entry& task = entry(id, "Host::result");
@@ -48,8 +58,7 @@ HostCore::AtRest HostCore::find_at_rest(const Uuid& promise) {
     if (entry->flow != nullptr || entry->log.ended || entry->log.records.empty()) continue;
     AtRest found;
     for (const std::string& line : log_->lines(entry->log)) {
-      wal::RecordView view;
-      wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+      const wal::RecordView view = wal::view_of(line);
       const detail::Fields fields(view.payload);
       if (view.type == RecordType::Command && line.find(asked) != std::string::npos) {
         found.task = entry;
@@ -196,10 +205,7 @@ Task<void> HostCore::resume(Uuid id) {
   co_await until_settled(&task);
   require_alive(task, "Host::resume");
   if (task.status == DurableStatus::running) co_return;
-  if (!options_.records_only && !check_type(task)) {
-    throw Error(Errc::unknown_type,
-                "Task " + id.text() + " cannot be resumed: " + task.detail + ".");
-  }
+  require_type(task);
   co_await shield(resume_now(&task, R"("op":"resume","by":"operator")"));
 }
 
@@ -233,20 +239,21 @@ Task<void> HostCore::retry(Uuid id, std::string from) {
                                           " is " + std::string(name_of(task.status)) + ".");
   }
   require_way_back(task, from);
-  std::string payload = "\"op\":\"retry\",\"from\":";
-  JsonWriter(payload).value(from);
-  co_await shield(resume_now(&task, std::move(payload)));
+  co_await shield(resume_now(&task, retry_from(from)));
+}
+
+void HostCore::require_type(Entry& task) {
+  if (options_.records_only || check_type(task)) return;
+  throw Error(Errc::unknown_type,
+              "Task " + task.log.id.text() + " cannot be resumed: " + task.detail + ".");
 }
 
 // Its code is here, and its log has that step.
 void HostCore::require_way_back(Entry& task, const std::string& from) {
-  const std::string id = task.log.id.text();
-  if (!options_.records_only && !check_type(task)) {
-    throw Error(Errc::unknown_type, "Task " + id + " cannot be resumed: " + task.detail + ".");
-  }
-  if (!has_command(task, from)) {
-    throw Error(Errc::unknown_durable, "Task " + id + " has no step \"" + from + "\" in its log.");
-  }
+  require_type(task);
+  if (has_command(task, from)) return;
+  throw Error(Errc::unknown_durable,
+              "Task " + task.log.id.text() + " has no step \"" + from + "\" in its log.");
 }
 
 Task<Uuid> HostCore::fork(Uuid id, std::string from) {
@@ -267,8 +274,7 @@ void HostCore::require_no_promise(const Entry& task, const std::string& from) {
   std::vector<std::string> open;
   bool before = true;  // the step from which the fork goes on
   for (const std::string& line : log_->lines(task.log)) {
-    wal::RecordView view;
-    wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+    const wal::RecordView view = wal::view_of(line);
     const detail::Fields fields(view.payload);
     const std::string id = fields.text(fields.has("step") ? "step" : "id");
     before = before && id != from;
@@ -290,8 +296,7 @@ Task<Uuid> HostCore::fork_now(Entry* task, std::string from) {
   const Changing not_now(*task, changed_);
   const std::string of = task->log.id.text();
   std::vector<std::string> lines = log_->lines(task->log);
-  wal::RecordView view;
-  wal::read_line(std::string_view(lines[0]).substr(0, lines[0].size() - 1), 0, view);
+  const wal::RecordView view = wal::view_of(lines[0]);
   const detail::Fields fields(view.payload);
   const bool again = fields.has("fork_of");  // a fork of a fork is one of the first
   const std::string origin = again ? fields.text("fork_of") : of;
@@ -315,9 +320,7 @@ Task<Uuid> HostCore::fork_now(Entry* task, std::string from) {
     line.replace(line.find(from_whom), from_whom.size(), to_whom);
     log_->append_copy(made.log, line);
   }
-  std::string payload = "\"op\":\"retry\",\"from\":";
-  JsonWriter(payload).value(from);
-  co_await resume_now(&made, std::move(payload));
+  co_await resume_now(&made, retry_from(from));
   co_return id;
 }
 

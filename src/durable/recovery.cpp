@@ -25,6 +25,9 @@ std::string Recovery::text() const {
 
 Task<Recovery> HostCore::open() {
   scheduler_ = &Scheduler::require("Host::open");
+  if (log_ != nullptr) {
+    throw Error(Errc::durable_misuse, "A host is opened once: make another for the same log.");
+  }
   log_ = co_await wal::Log::open(log_options_, index_);
   std::uint64_t seed = log_->epoch();
   if (!scheduler_->reactor().virtual_time() &&
@@ -131,8 +134,7 @@ bool HostCore::prepare(Entry& entry) {
 
 void HostCore::read_first(Entry& entry) {
   const std::string line = log_->line(entry.log, entry.log.records[0]);
-  wal::RecordView view;
-  wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+  const wal::RecordView view = wal::view_of(line);
   if (view.type != RecordType::Spawn) {
     entry.status = DurableStatus::quarantined;
     entry.detail = "its first record is " + std::string(view.type_name) + " and not Spawn";
@@ -146,18 +148,16 @@ void HostCore::read_first(Entry& entry) {
 
 void HostCore::read_end(Entry& entry) {
   std::string line;
-  wal::RecordView view;
   for (std::size_t i = entry.log.records.size(); i-- > 0;) {
     line = log_->line(entry.log, entry.log.records[i]);
-    wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
-    if (view.type == RecordType::TaskExit || view.type == RecordType::TaskAbort) break;
+    const RecordType type = wal::view_of(line).type;
+    if (type == RecordType::TaskExit || type == RecordType::TaskAbort) break;
   }
   read_end(entry, line);
 }
 
 void HostCore::read_end(Entry& entry, const std::string& line) {
-  wal::RecordView view;
-  wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+  const wal::RecordView view = wal::view_of(line);
   const detail::Fields fields(view.payload);
   entry.trace = fields.text("trace");
   if (view.type == RecordType::TaskExit) {
@@ -175,8 +175,7 @@ bool HostCore::was_paused(const Entry& entry) {
   bool paused = false;
   for (std::size_t i = 1; i < entry.log.records.size(); ++i) {
     const std::string line = log_->line(entry.log, entry.log.records[i]);
-    wal::RecordView view;
-    wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+    const wal::RecordView view = wal::view_of(line);
     if (view.type != RecordType::Command) continue;
     if (view.payload.starts_with(R"("op":"pause")")) paused = true;
     if (view.payload.starts_with(R"("op":"resume")")) paused = false;
@@ -194,8 +193,7 @@ bool HostCore::has_command(const Entry& entry, std::string_view id) {
   bool has = false;
   for (std::size_t i = 1; i < entry.log.records.size() && !has; ++i) {
     const std::string line = log_->line(entry.log, entry.log.records[i]);
-    wal::RecordView view;
-    wal::read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+    const wal::RecordView view = wal::view_of(line);
     const detail::Fields fields(view.payload);
     has = (fields.has("step") && fields.text("step") == id) ||
           (view.type == RecordType::Command && fields.has("id") && fields.text("id") == id);

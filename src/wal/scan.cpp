@@ -185,8 +185,8 @@ class Reader {
     if (mark.segment == segment.number || later_batch(content->bytes(), first.size(), seed)) {
       return;  // reading it will say what is wrong
     }
-    RecordView
-        view;  // the first line of the segment that the file was before is nothing that was cut
+    // The first line of the segment that the file was before is nothing that was cut.
+    RecordView view;
     const bool other = read_line(first, 0, view) == LineFault::none;
     index_.cut += other || first.empty() || first[0] == '\0' ? 0 : first.size();
     index_.segments.pop_back();
@@ -488,6 +488,12 @@ std::vector<std::string> LineReader::read_all(const TaskLog& task) {
   lines.reserve(task.records.size());
   for (const Position& position : task.records) lines.push_back(read(task, position));
   return lines;
+}
+
+RecordView view_of(const std::string& line) noexcept {
+  RecordView view;
+  read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
+  return view;
 }
 
 void LineReader::forget() noexcept {

@@ -160,6 +160,48 @@ TEST_P(CompactionTest, D5_ATaskThatIsRetriedWhileTheLogIsCompactedGoesOnOrIsInTh
   }
 }
 
+TEST_P(CompactionTest, D5_ACompactionThatFindsTheDiskFullSaysSoAndLosesNothing) {
+  const auto disk = std::make_shared<WaitingDisk>();
+  disk_ = disk;
+  bool worked = false;
+  for (int operations = 0; !worked; ++operations) {
+    std::filesystem::remove_all(directory_ + "/wal");
+    disk->left = -1;
+    Uuid ended, unfinished;
+    int heard = 0;
+    live([&](Host& host) -> Task<void> {
+      ended = co_await host.start("quick", 20);
+      co_await host.result<int>(ended);
+      unfinished = co_await host.start("sums");
+      co_await host.signal(unfinished, "n", 1);
+      ++heard;
+      disk->left = operations;
+      std::string sentence;
+      try {
+        co_await host.compact();
+        worked = true;
+      } catch (const Error& error) {
+        sentence = error.what();
+      }
+      EXPECT_TRUE(worked || sentence.find("No space left") != std::string::npos) << sentence;
+      disk->left = -1;  // there is room again
+      try {
+        co_await host.signal(unfinished, "n", 1);
+        ++heard;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Errc::log_sealed) << operations << ": " << error.what();
+      }
+    });
+    live([&](Host& host) -> Task<void> {
+      EXPECT_TRUE(recovery.notes.empty()) << operations << ": " << recovery.text();
+      EXPECT_EQ(co_await host.result<int>(ended), 40) << operations;
+      co_await host.signal(unfinished, "n", 0);
+      EXPECT_EQ(co_await host.result<int>(unfinished), heard) << operations;
+      EXPECT_TRUE((co_await host.compact()).skipped.empty());
+    });
+  }
+}
+
 TEST_P(CompactionTest, D5_TheArchiveKeepsWhatIsYoungAndFitsAndNoMore) {
   std::vector<Uuid> ids;
   live([&](Host& host) -> Task<void> {

@@ -117,6 +117,43 @@ TEST_P(LifecycleTest, D4_SignalsThatComeWhileATaskIsPausedOrResumedAreNotLost) {
   });
 }
 
+TEST_P(LifecycleTest, D4_WhatIsAskedForWhileTheHostIsClosedIsDoneOrRefused) {
+  only("works", works);
+  for (int wait = 0; wait < 12; ++wait) {
+    world.disk = std::make_shared<MemoryDisk>();
+    world.live([&](Host& host) -> Task<void> {
+      const Uuid id = co_await host.start("works");
+      const Uuid other = co_await host.start("works");
+      Scheduler& scheduler = Scheduler::require("test");
+      const auto pauses = [&]() -> Task<Errc> { co_return co_await error_of(host.pause(id)); };
+      const auto signals = [&]() -> Task<Errc> {
+        co_return co_await error_of(host.signal(id, "s", 7));
+      };
+      const auto starts = [&]() -> Task<Errc> { co_return co_await error_of(host.start("works")); };
+      const auto kills = [&]() -> Task<Errc> { co_return co_await error_of(host.kill(other, "")); };
+      auto a = scheduler.spawn(std::cref(pauses));
+      auto b = scheduler.spawn(std::cref(signals));
+      auto c = scheduler.spawn(std::cref(starts));
+      auto d = scheduler.spawn(std::cref(kills));
+      for (int i = 0; i < wait; ++i) co_await yield();
+      co_await host.close();
+      const Errc codes[] = {co_await a, co_await b, co_await c, co_await d};
+      EXPECT_EQ(scheduler.live_tasks(), 1) << wait << ": something of the host still runs";
+      EXPECT_EQ(co_await error_of(host.open()), Errc::durable_misuse);
+      for (const Errc code : codes) {
+        EXPECT_TRUE(code == Errc{} || code == Errc::durable_misuse ||
+                    code == Errc::durable_stopped || code == Errc::log_sealed)
+            << wait << ": " << static_cast<int>(code);
+      }
+    });
+    world.live([&](Host&) -> Task<void> {
+      EXPECT_TRUE(world.recovery.text().find("diverged 0, quarantined 0") != std::string::npos)
+          << world.recovery.text();
+      co_return;
+    });
+  }
+}
+
 Durable<int> ends_at_once(Flow& flow) { co_return co_await flow.signal<int>("s"); }
 
 TEST_P(LifecycleTest, D4_ASignalThatComesWhileTheEndIsRecordedIsRefusedAndNotLost) {

@@ -167,10 +167,10 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  // Locks and reads the log, and resumes what had not ended.
+  // Locks and reads the log, and resumes what had not ended. Once for a host.
   Task<Recovery> open();
   // Ends the code of all tasks where it is, without a word in their logs, and closes the log in good order. They go on
-  // when it is opened again.
+  // when another host opens it. What is asked for meanwhile is done, or refused with log_sealed or durable_misuse.
   Task<void> close();
 
   // ---- From outside ----

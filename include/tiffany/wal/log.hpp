@@ -174,6 +174,8 @@ class Log : public std::enable_shared_from_this<Log> {
   bool has_room() const noexcept { return queued_ < options_.most_queued; }
   // Set while there is room.
   Event& room() noexcept { return room_; }
+  // Throws why nothing can be appended, if nothing can.
+  void require_open() const;
   bool sealed() const noexcept { return sealed_ != nullptr; }
   // Null when it is not.
   const std::exception_ptr& why_sealed() const noexcept { return sealed_; }
@@ -218,18 +220,17 @@ class Log : public std::enable_shared_from_this<Log> {
   void written(std::size_t bytes) noexcept;
   // A line that was made before; gives where it is now.
   Position put(Batch& batch, std::string_view line);
-  std::uint32_t moving_ = 0;  // records before this segment are copied first
 
   Scheduler& scheduler_;
   LogOptions options_;
   LogCounters counters_;
-  TaskLog own_;  // of the records about the log itself
+  TaskLog own_;               // of the records about the log itself
+  std::uint32_t moving_ = 0;  // records before this segment are copied first
 
  private:
   Task<void> write_values();
   void set_clock(const LogIndex& index);
   class Writing;
-  void require_open() const;
   void start_writing();
   static Task<void> write_loop(Writing writing);
   void rest() noexcept;

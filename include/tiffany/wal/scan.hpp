@@ -116,4 +116,7 @@ class LineReader {
   Uuid task_;
 };
 
+// What it reads, taken apart; `line` must stay.
+RecordView view_of(const std::string& line) noexcept;
+
 }  // namespace tiffany::wal
