@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "base/plain_text.hpp"
 #include "base/utf8.hpp"
 #include "tiffany/base/error.hpp"
 
@@ -11,10 +12,6 @@ namespace tiffany {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-constexpr bool is_plain(unsigned char c) {
-  return c >= 0x20 && c != '"' && c != '\\' && c != 0x7F && c < 0x80;
-}
 
 void escape(std::string& out, unsigned char c) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -102,10 +99,9 @@ void JsonWriter::value(float number) { raw(shortest(number)); }
 void JsonWriter::quote(std::string_view text) {
   out_ += '"';
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && is_plain(detail::byte_at(text, end))) ++end;
-    out_ += text.substr(at, end - at);
-    at = end;
+    const std::size_t plain = detail::plain_bytes(text, at);
+    out_.append(text, at, plain);
+    at += plain;
     if (at == text.size()) break;
     if (detail::byte_at(text, at) < 0x80) {
       escape(out_, detail::byte_at(text, at++));

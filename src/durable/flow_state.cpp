@@ -166,12 +166,12 @@ void FlowState::diverge(std::string text) {
 
 FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id, const Recorded* recorded,
                                       const std::source_location& site) {
-  auto slot = std::make_unique<Slot>(*this, kind, id);
+  auto slot = std::make_unique<Slot>(*this, kind, std::move(id));
   Slot* const made = slot.get();
   made->site = site;
   if (recorded != nullptr) {
     made->command = recorded->seq;
-    const auto early = early_.find(id);
+    const auto early = early_.find(made->id);
     if (early != early_.end()) {
       arrive(*made, early->second);
       early_.erase(early);
@@ -261,8 +261,7 @@ bool FlowState::advance() {
       if (notices_.empty() && (!live_ || !commands_.empty())) caught_up();
       return false;
     }
-    Notice next = std::move(notices_.front());
-    notices_.pop_front();
+    Notice next = notices_.take();
     --told_;
     deliver(next);
     if (!divergence.empty()) return false;
@@ -345,7 +344,10 @@ std::shared_ptr<detail::Mail> FlowState::send(Notice::Kind kind, std::string nam
   auto mail = std::make_shared<detail::Mail>();
   payload_ = kind == Notice::Kind::signal ? "\"signal\":" : "\"cancel\":";
   JsonWriter(payload_).value(name);
-  if (kind == Notice::Kind::signal) payload_ += ",\"value\":" + host_.log_->keep_aside(value);
+  if (kind == Notice::Kind::signal) {
+    payload_ += ",\"value\":";
+    host_.log_->add_value(payload_, value);
+  }
   Notice notice;
   notice.kind = kind;
   notice.id = std::move(name);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -99,6 +98,32 @@ struct Notice {
   std::int64_t time = 0;
   std::uint64_t seq = 0;
   std::shared_ptr<Mail> mail{};
+};
+
+// First in, first out; mostly there is one.
+class NoticeQueue {
+ public:
+  NoticeQueue() = default;
+  explicit NoticeQueue(std::vector<Notice> all) noexcept : all_(std::move(all)) {}
+
+  bool empty() const noexcept { return first_ == all_.size(); }
+  std::size_t size() const noexcept { return all_.size() - first_; }
+  auto begin() const noexcept { return all_.begin() + static_cast<std::ptrdiff_t>(first_); }
+  auto end() const noexcept { return all_.end(); }
+  void push_back(Notice notice) { all_.push_back(std::move(notice)); }
+  Notice take() {
+    Notice taken = std::move(all_[first_]);
+    if (++first_ == all_.size() || first_ == kMostTaken) {
+      all_.erase(all_.begin(), begin());
+      first_ = 0;
+    }
+    return taken;
+  }
+
+ private:
+  static constexpr std::size_t kMostTaken = 1024;
+  std::vector<Notice> all_;
+  std::size_t first_ = 0;  // those before it were taken
 };
 
 }  // namespace detail
@@ -230,12 +255,12 @@ class FlowState {
   std::size_t next_command_ = 0;
   std::vector<std::unique_ptr<Slot>> retired_;  // from before the last checkpoint
   std::unordered_map<std::string, detail::Notice> early_;
-  std::vector<Uuid> kept_;              // promises
-  std::deque<detail::Notice> notices_;  // in the order of the log
-  std::size_t told_ = 0;                // how many of them are on the disk
-  std::size_t cancels_ = 0;             // how many of them are cancels
-  bool unsynced_ = false;               // something was asked for that may not be on its way yet
-  bool held_ = false;                   // nothing was asked for, as a cancel comes first
+  std::vector<Uuid> kept_;       // promises
+  detail::NoticeQueue notices_;  // in the order of the log
+  std::size_t told_ = 0;         // how many of them are on the disk
+  std::size_t cancels_ = 0;      // how many of them are cancels
+  bool unsynced_ = false;        // something was asked for that may not be on its way yet
+  bool held_ = false;            // nothing was asked for, as a cancel comes first
   std::list<std::pair<std::string, std::string>> mailbox_;
   std::optional<std::string> cancelled_;
   Slot* busy_ = nullptr;  // the step that a task works for

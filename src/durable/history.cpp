@@ -1,5 +1,4 @@
 // A log of a task, taken in again: which calls its code made, and what came to it, in their order.
-#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,7 +21,7 @@ using wal::RecordType;
 class History {
  public:
   std::vector<Recorded> commands;
-  std::deque<Notice> notices;
+  std::vector<Notice> notices;
 
   Recorded& command(std::string kind, std::string id) {
     const auto known = by_id_.find(id);
@@ -166,7 +165,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
     }
   }
   commands_ = std::move(history.commands);
-  notices_ = std::move(history.notices);
+  notices_ = detail::NoticeQueue(std::move(history.notices));
   told_ = notices_.size();
   for (const Notice& notice : notices_) cancels_ += notice.kind == Notice::Kind::cancel ? 1 : 0;
 }

@@ -143,10 +143,11 @@ HostCore::Entry& HostCore::add_task(const DurableType& type, const Uuid& id, con
 
 void HostCore::append_spawn(Entry& entry, const std::string& arguments, Level level,
                             wal::Ticket* ticket) {
-  std::string payload = "\"name\":";
+  std::string& payload = payload_;
+  payload = "\"name\":";
   JsonWriter(payload).value(entry.type_name);
-  payload +=
-      ",\"version\":" + std::to_string(entry.version) + ",\"args\":" + log_->keep_aside(arguments);
+  payload += ",\"version\":" + std::to_string(entry.version) + ",\"args\":";
+  log_->add_value(payload, arguments);
   if (!entry.parent.nil()) payload += ",\"parent\":\"" + entry.parent.text() + "\"";
   const std::string id = entry.log.id.text();
   log_->append(entry.log, wal::Entry{RecordType::Spawn, id, payload}, level, ticket);
@@ -228,7 +229,8 @@ Task<void> HostCore::record_end(FlowState* flow, Entry* entry, DurableStatus sta
   const Changing changing(*entry, changed_);  // what comes now comes too late
   std::string payload;
   if (status == DurableStatus::completed) {
-    payload = "\"result\":" + log_->keep_aside(result);
+    payload = "\"result\":";
+    log_->add_value(payload, result);
   } else {
     payload = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
     JsonWriter(payload).value(result);

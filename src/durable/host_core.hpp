@@ -138,6 +138,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   wal::LogIndex index_;
   std::shared_ptr<wal::Log> log_;
   bool closing_ = false;
+  std::string payload_;  // scratch
   Recovery recovery_;
   std::unordered_map<Uuid, std::unique_ptr<Entry>, UuidHash> entries_;
   std::vector<Entry*> order_;                                   // as they came to be

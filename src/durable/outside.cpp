@@ -98,7 +98,10 @@ Task<void> HostCore::send(Entry* task, bool signal, std::string name, std::strin
   const Changing changing(*task, changed_);
   std::string payload = signal ? "\"signal\":" : "\"cancel\":";
   JsonWriter(payload).value(name);
-  if (signal) payload += ",\"value\":" + log_->keep_aside(std::move(value));
+  if (signal) {
+    payload += ",\"value\":";
+    log_->add_value(payload, value);
+  }
   co_await record(*task, RecordType::Resumed, payload);
 }
 
@@ -129,8 +132,13 @@ Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success
     const Changing changing(*there.task, changed_);
     std::string payload = "\"of\":";
     JsonWriter(payload).value(there.name);
-    payload += success ? ",\"result\":" + log_->keep_aside(std::move(value)) : ",\"error\":";
-    if (!success) JsonWriter(payload).value(value);
+    if (success) {
+      payload += ",\"result\":";
+      log_->add_value(payload, value);
+    } else {
+      payload += ",\"error\":";
+      JsonWriter(payload).value(value);
+    }
     co_await record(*there.task, RecordType::Approval, payload);
     co_return true;
   }

@@ -27,7 +27,10 @@ std::string hash_of(std::string_view text) {
 // Members of a payload, with the commas between them.
 class Payload {
  public:
-  explicit Payload(std::string& out) : out_(out) { out_.clear(); }
+  explicit Payload(std::string& out) : out_(out) {
+    out_.clear();
+    if (out_.capacity() < kUsual) out_.reserve(kUsual);
+  }
   Payload& text(std::string_view name, std::string_view value) {
     begin(name);
     JsonWriter(out_).value(value);
@@ -38,14 +41,19 @@ class Payload {
     out_ += json;
     return *this;
   }
+  Payload& value(std::string_view name, wal::Log& log, const std::string& json) {
+    begin(name);
+    log.add_value(out_, json);
+    return *this;
+  }
 
  private:
   void begin(std::string_view name) {
-    if (!out_.empty()) out_ += ',';
-    out_ += '"';
+    out_ += out_.empty() ? "\"" : ",\"";
     out_ += name;
     out_ += "\":";
   }
+  static constexpr std::size_t kUsual = 120;
   std::string& out_;
 };
 
@@ -338,7 +346,7 @@ void FlowState::settle(Slot& slot, RecordType type, std::string value, bool fail
   if (failed) {
     payload.text("error", value);
   } else {
-    payload.raw("result", host_.log_->keep_aside(value));
+    payload.value("result", *host_.log_, value);
   }
   if (unknown) payload.raw("unknown", "true");
   if (slot.attempts > 1) payload.raw("attempts", std::to_string(slot.attempts));
@@ -452,14 +460,16 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
   }
   if (!finish()) return nullptr;
   Payload payload(payload_);
-  payload.raw("state", host_.log_->keep_aside(state));
+  payload.value("state", *host_.log_, state);
   std::string mail;
   JsonWriter out(mail);
   out.begin_array();
   const auto write = [&](const std::string& name, const std::string& value) {
     out.begin_array();
     out.value(name);
-    out.raw_value(host_.log_->keep_aside(value));
+    std::string json;
+    host_.log_->add_value(json, value);
+    out.raw_value(json);
     out.end_array();
   };
   for (const auto& [name, value] : mailbox_) write(name, value);

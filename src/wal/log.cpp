@@ -265,13 +265,15 @@ void Log::rest() noexcept {
   rest_.set();
 }
 
-std::string Log::keep_aside(std::string value) {
-  if (!belongs_aside(value)) return value;
+void Log::add_value(std::string& payload, const std::string& value) {
+  if (!belongs_aside(value)) {
+    payload += value;
+    return;
+  }
   std::string name = value_name(value);
-  std::string reference = value_reference(name, value.size());
+  payload += value_reference(name, value.size());
   if (watching_values_) recent_values_.insert(name);
-  aside_.emplace_back(std::move(name), std::move(value));
-  return reference;
+  aside_.emplace_back(std::move(name), value);
 }
 
 Task<void> Log::write_values() {

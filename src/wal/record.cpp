@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/plain_text.hpp"
 #include "tiffany/base/crc32c.hpp"
 
 namespace tiffany::wal {
@@ -75,7 +76,9 @@ class Pen {
   }
   // A file name from the compiler: escaped only where that is needed, which is hardly ever.
   void file(std::string_view name) noexcept {
-    for (const char c : name) {
+    const std::size_t plain = tiffany::detail::plain_bytes(name);
+    add(name.substr(0, plain));
+    for (const char c : name.substr(plain)) {
       if (c == '"' || c == '\\') *at_++ = '\\';
       *at_++ = static_cast<unsigned char>(c) < 0x20 ? '?' : c;
     }

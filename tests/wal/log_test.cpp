@@ -405,7 +405,8 @@ TEST_P(WalLogTest, D5_ValuesAreRemovedExceptThoseThatAreNeededOrWerePutAsideSinc
     const auto put = [&](char c) {
       const std::string value = "\"" + std::string(70'000, c) + "\"";
       const std::string id = task.id.text();
-      const std::string payload = "\"result\":" + log->keep_aside(value);
+      std::string payload = "\"result\":";
+      log->add_value(payload, value);
       log->append(task, Entry{RecordType::StepEnd, id, payload});
       return value_name(value);
     };

@@ -125,7 +125,8 @@ class Story {
     Told& record = records_.emplace_back();
     record.task = task.id;
     record.type = RecordType::StepEnd;
-    record.payload = "\"result\":" + log.keep_aside("\"" + std::string(70'000, 'v') + "\"");
+    record.payload = "\"result\":";
+    log.add_value(record.payload, "\"" + std::string(70'000, 'v') + "\"");
     record.seq = task.last_seq + 1;
     const std::string id = task.id.text();
     log.append(task, Entry{record.type, id, record.payload}, Level::sync, &record);

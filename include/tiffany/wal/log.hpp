@@ -138,9 +138,9 @@ class Log : public std::enable_shared_from_this<Log> {
   // Errc::log_sealed, or Errc::bad_argument for a line that is too long.
   std::uint64_t append(TaskLog& task, Entry entry, Level level = Level::lazy,
                        Ticket* ticket = nullptr);
-  // Puts a value that is too long for a line beside the log, before the record that is appended next; gives what that
-  // record has in its place. A short value stays as it is. The record must be appended before the next suspension.
-  std::string keep_aside(std::string value);
+  // Adds a value to the payload of the record that is appended next. A value that is too long for a line is put beside
+  // the log, before that record, which names it. The record must be appended before the next suspension.
+  void add_value(std::string& payload, const std::string& value);
   // A record as a line of a file of its task (see LineReader), also one that is not written yet.
   std::string line(const TaskLog& task, const Position& position);
   std::vector<std::string> lines(const TaskLog& task);
