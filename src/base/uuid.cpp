@@ -24,6 +24,17 @@ constexpr std::array<std::uint8_t, 256> digit_table() {
 }
 constexpr std::array<std::uint8_t, 256> kDigitOf = digit_table();
 
+// The two digits of every byte.
+constexpr std::array<char, 512> pair_table() {
+  std::array<char, 512> table{};
+  for (std::size_t i = 0; i < 256; ++i) {
+    table[2 * i] = kDigits[i >> 4];
+    table[2 * i + 1] = kDigits[i & 15];
+  }
+  return table;
+}
+constexpr std::array<char, 512> kPairs = pair_table();
+
 }  // namespace
 
 Uuid Uuid::random(Random& source) noexcept {
@@ -88,8 +99,8 @@ std::string Uuid::text() const {
   char* to = out.data();
   for (std::size_t i = 0; i < 16; ++i) {
     if (dash_before(i)) ++to;
-    *to++ = kDigits[bytes_[i] >> 4];
-    *to++ = kDigits[bytes_[i] & 15];
+    std::memcpy(to, &kPairs[2 * std::size_t{bytes_[i]}], 2);
+    to += 2;
   }
   return out;
 }

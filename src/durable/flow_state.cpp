@@ -69,7 +69,8 @@ FlowState::FlowState(HostCore& host, wal::TaskLog& log, const DurableType& type)
       log_(log),
       id_text_(log.id.text()),
       seed_(log.id.hash()),
-      type_(type) {}
+      type_(type),
+      payload_(host.payload_) {}
 
 FlowState::~FlowState() {
   for (const auto& slot : slots_) {

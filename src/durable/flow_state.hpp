@@ -270,7 +270,7 @@ class FlowState {
   bool inline_ = false;           // the code of a step runs in the task itself
   std::uint64_t checkpoint_ = 0;  // the record of the last one
   std::uint64_t generation_ = 0;  // the last record from which things are counted anew
-  std::string payload_;           // scratch
+  std::string& payload_;          // scratch of the host
 };
 
 }  // namespace tiffany

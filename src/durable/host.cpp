@@ -143,14 +143,15 @@ HostCore::Entry& HostCore::add_task(const DurableType& type, const Uuid& id, con
 
 void HostCore::append_spawn(Entry& entry, const std::string& arguments, Level level,
                             wal::Ticket* ticket) {
-  std::string& payload = payload_;
-  payload = "\"name\":";
-  JsonWriter(payload).value(entry.type_name);
-  payload += ",\"version\":" + std::to_string(entry.version) + ",\"args\":";
-  log_->add_value(payload, arguments);
-  if (!entry.parent.nil()) payload += ",\"parent\":\"" + entry.parent.text() + "\"";
+  payload_ = "\"name\":";
+  JsonWriter(payload_).value(entry.type_name);
+  payload_ += ",\"version\":";
+  payload_ += std::to_string(entry.version);
+  payload_ += ",\"args\":";
+  log_->add_value(payload_, arguments);
+  if (!entry.parent.nil()) payload_ += ",\"parent\":\"" + entry.parent.text() + "\"";
   const std::string id = entry.log.id.text();
-  log_->append(entry.log, wal::Entry{RecordType::Spawn, id, payload}, level, ticket);
+  log_->append(entry.log, wal::Entry{RecordType::Spawn, id, payload_}, level, ticket);
 }
 
 // A task that has no history.
@@ -227,19 +228,20 @@ Task<void> HostCore::run(Entry* entry) {
 Task<void> HostCore::record_end(FlowState* flow, Entry* entry, DurableStatus status,
                                 std::string result) {
   const Changing changing(*entry, changed_);  // what comes now comes too late
-  std::string payload;
   if (status == DurableStatus::completed) {
-    payload = "\"result\":";
-    log_->add_value(payload, result);
+    payload_ = "\"result\":";
+    log_->add_value(payload_, result);
   } else {
-    payload = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
-    JsonWriter(payload).value(result);
+    payload_ = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
+    JsonWriter(payload_).value(result);
   }
-  payload += ",\"trace\":\"" + detail::hex(flow->trace) + "\"";
+  payload_ += ",\"trace\":\"";
+  payload_ += detail::hex(flow->trace);
+  payload_ += '"';
   wal::Synced synced;
   try {
     flow->append(status == DurableStatus::completed ? RecordType::TaskExit : RecordType::TaskAbort,
-                 payload, nullptr, 0, Level::sync, &synced);
+                 payload_, nullptr, 0, Level::sync, &synced);
   } catch (const std::exception&) {
     synced.synced(std::current_exception());
   }

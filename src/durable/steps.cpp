@@ -27,10 +27,7 @@ std::string hash_of(std::string_view text) {
 // Members of a payload, with the commas between them.
 class Payload {
  public:
-  explicit Payload(std::string& out) : out_(out) {
-    out_.clear();
-    if (out_.capacity() < kUsual) out_.reserve(kUsual);
-  }
+  explicit Payload(std::string& out) : out_(out) { out_.clear(); }
   Payload& text(std::string_view name, std::string_view value) {
     begin(name);
     JsonWriter(out_).value(value);
@@ -53,7 +50,6 @@ class Payload {
     out_ += name;
     out_ += "\":";
   }
-  static constexpr std::size_t kUsual = 120;
   std::string& out_;
 };
 
