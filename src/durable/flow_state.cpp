@@ -1,7 +1,6 @@
 #include "durable/flow_state.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "tiffany/base/hash.hpp"
@@ -42,9 +41,6 @@ void timer_fired(Scheduler&, Timer& timer) noexcept {
   } catch (...) {
     slot.flow.broken(std::current_exception());
   }
-}
-std::string place_of(const std::source_location& site) {
-  return std::string(site.file_name()) + ":" + std::to_string(site.line());
 }
 }  // namespace
 
@@ -99,111 +95,6 @@ std::uint64_t FlowState::append(RecordType type, std::string_view payload,
   // The beginning of a step need not be kept while it runs.
   unsynced_ = level == Level::lazy && (unsynced_ || type == RecordType::Command);
   return host_.log_->append(log_, entry, level, ticket);
-}
-
-// ---- Identity, and comparing with the log ----
-
-std::string FlowState::next_id(std::string_view name) {
-  if (name.empty() || name.size() > 200) {
-    throw Error(Errc::bad_argument,
-                "The name of a step, timer, promise or child has 1 to 200 bytes; this one has " +
-                    std::to_string(name.size()) + ".");
-  }
-  std::string id = path;
-  id += name;
-  if (last_use_ == nullptr || id != last_use_->first) last_use_ = &*uses_.try_emplace(id).first;
-  id += '#';
-  char digits[10];
-  id.append(digits, std::to_chars(digits, digits + sizeof digits, ++last_use_->second).ptr);
-  return id;
-}
-
-Recorded* FlowState::match(std::string_view kind, const std::string& id, const std::string& hash,
-                           const std::source_location& site, bool& differs) {
-  asked_anything = true;
-  differs = false;
-  trace = mix(trace, hash_name(id) ^ hash_name(kind));
-  while (next_command_ < commands_.size() && commands_[next_command_].used) ++next_command_;
-  if (next_command_ == commands_.size()) return nullptr;
-  Recorded* recorded = &commands_[next_command_];
-  const bool same = recorded->kind == kind && recorded->id == id;
-  if (!same && lenient()) {
-    recorded = nullptr;
-    for (std::size_t i = next_command_; i < commands_.size() && recorded == nullptr; ++i) {
-      const bool this_one = commands_[i].id == id && commands_[i].kind == kind;
-      if (this_one && !commands_[i].used) recorded = &commands_[i];
-    }
-    if (recorded == nullptr) return nullptr;
-  } else if (!same && kind == "version") {
-    return nullptr;  // what it asks is older than the change
-  } else if (!same) {
-    diverge("The log says " + recorded->kind + " \"" + recorded->id + "\" (record " +
-            std::to_string(recorded->seq) + ", from " + recorded->place + "), the code asks for " +
-            std::string(kind) + " \"" + id + "\" (" + detail::place_of(site) + ").");
-    differs = true;
-    return nullptr;
-  }
-  if (recorded->hash != hash) {
-    diverge("The log says " + recorded->kind + " \"" + recorded->id + "\" with the arguments " +
-            recorded->hash + " (record " + std::to_string(recorded->seq) + ", from " +
-            recorded->place + "), the code asks for it with the arguments " + hash + " (" +
-            detail::place_of(site) + ").");
-    differs = true;
-    return nullptr;
-  }
-  recorded->used = true;
-  ++compared;
-  return recorded;
-}
-
-void FlowState::diverge(std::string text) {
-  divergence =
-      "Task " + id_text_ + " (" + type_.name + ", version " + std::to_string(type_.version) +
-      ") was stopped, because its code does not do what its log says. " + std::move(text) +
-      " Nothing was appended. Run the code that wrote the log, or raise the version and use "
-      "flow.version().";
-  host_.note_divergence(*this, divergence);
-}
-
-FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id, const Recorded* recorded,
-                                      const std::source_location& site) {
-  auto slot = std::make_unique<Slot>(*this, kind, std::move(id));
-  Slot* const made = slot.get();
-  made->site = site;
-  if (recorded != nullptr) {
-    made->command = recorded->seq;
-    const auto early = early_.find(made->id);
-    if (early != early_.end()) {
-      arrive(*made, early->second);
-      early_.erase(early);
-    }
-  }
-  made->place = slots_.size();
-  slots_.push_back(std::move(slot));
-  if (recorded != nullptr) recorded_.emplace(made->id, made);
-  return made;
-}
-
-// Nobody will ask for it any more. What is in the log will be delivered all the same, so that it is the same when
-// the log is read; a child has to be ended with its parent.
-void FlowState::drop(Slot* slot) noexcept {
-  slot->wanted = false;
-  const bool kept = slot->recorded || slot->running || slot->kind == SlotKind::child;
-  if (kept && !slot->arrived) return;
-  if (slot->armed()) host_.scheduler_->disarm(*slot);
-  if (slot->kind == SlotKind::promise && !slot->arrived) host_.promises_.erase(slot->uuid);
-  erase(slot);
-}
-
-void FlowState::erase(Slot* slot) noexcept {
-  if (slot->retired) {
-    std::erase_if(retired_, [slot](const auto& each) { return each.get() == slot; });
-    return;
-  }
-  if (!recorded_.empty()) recorded_.erase(slot->id);
-  slots_.back()->place = slot->place;
-  std::swap(slots_[slot->place], slots_.back());
-  slots_.pop_back();
 }
 
 void FlowState::require_own_code() const {

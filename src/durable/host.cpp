@@ -192,6 +192,7 @@ Task<void> HostCore::run(Entry* entry) {
     ~Gone() {
       if (entry.flow->counted()) host.replayed(*entry.flow);
       entry.flow.reset();
+      entry.task = Handle<void>();  // the entry stays, the record of the task need not
     }
   };
   const Gone at_the_end{*this, *entry};

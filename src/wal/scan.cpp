@@ -8,13 +8,12 @@
 #include "tiffany/base/crc32c.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/json_reader.hpp"
+#include "wal/excerpt.hpp"
 
 namespace tiffany::wal {
 namespace {
 
 constexpr std::string_view kForkedAt = "\"forked_at\":";
-
-constexpr std::string_view kSuffix = ".journal";
 
 // Written, synced and renamed: it is there as a whole, or it is damaged.
 std::uint32_t read_base(Disk& disk, const std::string& directory) {
@@ -60,12 +59,6 @@ Mark read_mark(Disk& disk, const std::string& directory) {
   std::from_chars(text.data(), text.data() + 8, mark.segment);
   std::from_chars(text.data() + 9, text.data() + 21, mark.size);
   return mark;
-}
-
-std::string excerpt(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes.substr(0, 60)) text += c >= 0x20 && c < 0x7F ? c : '.';
-  return text;
 }
 
 class Reader {
@@ -395,110 +388,12 @@ class Reader {
 
 }  // namespace
 
-std::string Damage::text() const {
-  std::string text = file;
-  if (line != 0) text += ", line " + std::to_string(line);
-  return text + " (byte " + std::to_string(offset) + "): expected " + expected + ", found " +
-         found + ".";
-}
-
-TaskLog* LogIndex::find(const Uuid& id) const noexcept {
-  const auto found = by_id_.find(id);
-  return found == by_id_.end() ? nullptr : found->second;
-}
-
-TaskLog& LogIndex::at(const Uuid& id) {
-  TaskLog*& task = by_id_[id];
-  if (task == nullptr) {
-    tasks.push_back(std::make_unique<TaskLog>());
-    task = tasks.back().get();
-    task->id = id;
-  }
-  return *task;
-}
-
-void LogIndex::drop(const std::vector<Uuid>& ids) {
-  for (const Uuid& id : ids) by_id_.erase(id);
-  std::erase_if(tasks, [this](const auto& task) { return find(task->id) == nullptr; });
-}
-
-std::uint32_t seed_of_segment(std::uint32_t number) {
-  return crc32c("segment " + std::to_string(number));
-}
-
-std::string segment_name(std::uint32_t number) {
-  std::string digits = std::to_string(number);
-  return std::string(8 - std::min<std::size_t>(8, digits.size()), '0') + digits +
-         std::string(kSuffix);
-}
-
-std::uint32_t number_of_segment(std::string_view name) noexcept {
-  // Only as segment_name() writes it: no two names have one number.
-  if (name.size() != 8 + kSuffix.size() || !name.ends_with(kSuffix)) return 0;
-  name.remove_suffix(kSuffix.size());
-  std::uint32_t number = 0;
-  const auto got = std::from_chars(name.data(), name.data() + name.size(), number);
-  return got.ec == std::errc() && got.ptr == name.data() + name.size() ? number : 0;
-}
-
-std::string base_text(std::uint32_t segment) {
-  const std::string number = std::to_string(segment);
-  return number + " " + std::to_string(crc32c(number)) + "\n";
-}
-
 LogIndex scan(Disk& disk, const std::string& directory, Layout layout) {
   LogIndex index;
   Reader reader(disk, directory, index);
   layout == Layout::journal ? reader.read_journal() : reader.read_files();
   reader.quarantine();
   return index;
-}
-
-std::string LineReader::path(const TaskLog& task, const Position& position) const {
-  const bool shared = position.file != 0;
-  return directory_ + "/" + (shared ? segment_name(position.file) : task.id.text() + ".wal");
-}
-
-std::string_view LineReader::look(const TaskLog& task, const Position& position, bool anew) {
-  const bool shared = position.file != 0;
-  if (!shared && task_ != task.id) of_task_.reset();
-  task_ = shared ? task_ : task.id;
-  std::unique_ptr<DiskContent>& content = shared ? segments_[position.file] : of_task_;
-  if (content == nullptr || anew) content = disk_.read(path(task, position));
-  const std::string_view bytes = content->bytes();
-  return bytes.substr(std::min<std::uint64_t>(position.offset, bytes.size()), position.size);
-}
-
-std::string LineReader::read(const TaskLog& task, const Position& position) {
-  const std::uint32_t seed =
-      position.file != 0 && position.offset > 0 ? seed_of_segment(position.file) : 0;
-  for (const bool anew : {false, true}) {  // what was read before may be older than the record
-    const std::string_view line = look(task, position, anew);
-    RecordView view;
-    if (read_line(line, seed, view) == LineFault::none) return reseeded(line, 0);
-  }
-  throw Error(Errc::log_damaged,
-              path(task, position) + ", byte " + std::to_string(position.offset) +
-                  ": expected the record of task " + task.id.text() + " that was there, found \"" +
-                  excerpt(look(task, position, false)) + "\".");
-}
-
-std::vector<std::string> LineReader::read_all(const TaskLog& task) {
-  std::vector<std::string> lines;
-  lines.reserve(task.records.size());
-  for (const Position& position : task.records) lines.push_back(read(task, position));
-  return lines;
-}
-
-RecordView view_of(const std::string& line) noexcept {
-  RecordView view;
-  read_line(std::string_view(line).substr(0, line.size() - 1), 0, view);
-  return view;
-}
-
-void LineReader::forget() noexcept {
-  segments_.clear();
-  of_task_.reset();
 }
 
 }  // namespace tiffany::wal

@@ -1,0 +1,213 @@
+// Pausing, resuming, killing, retrying and forking.
+#include <string>
+#include <utility>
+
+#include "durable/entry.hpp"
+#include "durable/fields.hpp"
+#include "tiffany/base/json.hpp"
+#include "tiffany/engine/structured.hpp"
+
+namespace tiffany {
+
+using wal::Level;
+using wal::RecordType;
+
+namespace {
+
+std::string retry_from(const std::string& step) {
+  std::string payload = "\"op\":\"retry\",\"from\":";
+  JsonWriter(payload).value(step);
+  return payload;
+}
+
+}  // namespace
+
+Task<void> HostCore::cancel_child(Uuid id) {
+  const auto slot = promises_.find(id);
+  if (slot != promises_.end()) promises_.erase(slot);  // nobody is told
+  Entry* const child = find(id);
+  if (child == nullptr || child->log.ended) co_return;
+  const Held held(*child);
+  co_await cancel(id, "its parent ended");
+  while (!child->log.ended && child->status == DurableStatus::running) {
+    child->done.reset();
+    co_await child->done.wait();
+  }
+}
+
+Task<void> HostCore::kill(Uuid id, std::string why) {
+  Entry& task = entry(id, "Host::kill");
+  const Held held(task);
+  co_await until_settled(&task);
+  if (!task.log.ended) co_await shield(kill_now(&task, std::move(why)));
+}
+
+Task<void> HostCore::kill_now(Entry* task, std::string why) {
+  std::vector<Uuid> children;
+  {
+    const Changing changing(*task, changed_);
+    children = children_of(*task);
+    co_await stop(*task);
+    if (!task->log.ended) {
+      std::string payload = "\"reason\":\"killed\",\"error\":";
+      JsonWriter(payload).value(why);
+      co_await record(*task, RecordType::TaskAbort, payload);
+      ended(*task, DurableStatus::cancelled, std::move(why));
+    }
+  }
+  for (const Uuid& child : children) co_await cancel_child(child);
+}
+
+// Those that have not ended.
+std::vector<Uuid> HostCore::children_of(const Entry& task) const {
+  if (task.flow != nullptr) return task.flow->children();
+  std::vector<Uuid> all;
+  for (const Entry* each : order_) {
+    if (each->parent == task.log.id && !each->log.ended) all.push_back(each->log.id);
+  }
+  return all;
+}
+
+Task<void> HostCore::pause(Uuid id) {
+  Entry& task = entry(id, "Host::pause");
+  const Held held(task);
+  co_await until_settled(&task);
+  require_alive(task, "Host::pause");
+  co_await shield(pause_now(&task));
+}
+
+Task<void> HostCore::pause_now(Entry* task) {
+  const Changing changing(*task, changed_);
+  co_await stop(*task);
+  require_alive(*task, "Host::pause");  // it may have ended meanwhile
+  co_await record(*task, RecordType::Command, R"("op":"pause","by":"operator")");
+  task->status = DurableStatus::paused;
+  task->detail = "by an operator";
+}
+
+Task<void> HostCore::resume(Uuid id) {
+  Entry& task = entry(id, "Host::resume");
+  const Held held(task);
+  co_await until_settled(&task);
+  require_alive(task, "Host::resume");
+  if (task.status == DurableStatus::running) co_return;
+  require_type(task);
+  co_await shield(resume_now(&task, R"("op":"resume","by":"operator")"));
+}
+
+// Nobody else appends to its log meanwhile: what was appended before this record is on the disk when it is.
+Task<void> HostCore::resume_now(Entry* task, std::string payload) {
+  const Changing changing(*task, changed_);
+  co_await stop(*task);
+  co_await record(*task, RecordType::Command, std::move(payload));
+  task->log.ended = false;
+  task->done.reset();
+  if (options_.records_only) {
+    task->status = DurableStatus::paused;
+    co_return;
+  }
+  try {
+    begin_again(*task);
+  } catch (const Error& error) {  // what its log names may be damaged
+    task->status = DurableStatus::quarantined;
+    task->detail = error.what();
+    throw;
+  }
+  log_->forget_lines();
+}
+
+Task<void> HostCore::retry(Uuid id, std::string from) {
+  Entry& task = entry(id, "Host::retry");
+  const Held held(task);
+  co_await until_settled(&task);
+  if (!task.log.ended || task.status == DurableStatus::completed) {
+    throw Error(Errc::durable_misuse, "Only a task that failed can be retried; " + id.text() +
+                                          " is " + std::string(name_of(task.status)) + ".");
+  }
+  require_way_back(task, from);
+  co_await shield(resume_now(&task, retry_from(from)));
+}
+
+void HostCore::require_type(Entry& task) {
+  if (options_.records_only || check_type(task)) return;
+  throw Error(Errc::unknown_type,
+              "Task " + task.log.id.text() + " cannot be resumed: " + task.detail + ".");
+}
+
+// Its code is here, and its log has that step.
+void HostCore::require_way_back(Entry& task, const std::string& from) {
+  require_type(task);
+  if (has_command(task, from)) return;
+  throw Error(Errc::unknown_durable,
+              "Task " + task.log.id.text() + " has no step \"" + from + "\" in its log.");
+}
+
+Task<Uuid> HostCore::fork(Uuid id, std::string from) {
+  Entry& task = entry(id, "Host::fork");
+  const Held held(task);
+  co_await until_settled(&task);
+  if (!task.log.ended) {
+    throw Error(Errc::durable_misuse, "Only a task that has ended can be forked; " + id.text() +
+                                          " is " + std::string(name_of(task.status)) + ".");
+  }
+  require_way_back(task, from);
+  require_no_promise(task, from);
+  co_return co_await shield(fork_now(&task, std::move(from)));
+}
+
+// Two tasks cannot wait for one promise: whoever keeps it knows it by its id.
+void HostCore::require_no_promise(const Entry& task, const std::string& from) {
+  std::vector<std::string> open;
+  bool before = true;  // the step from which the fork goes on
+  for (const std::string& line : log_->lines(task.log)) {
+    const wal::RecordView view = wal::view_of(line);
+    const detail::Fields fields(view.payload);
+    const std::string id = fields.text(fields.has("step") ? "step" : "id");
+    before = before && id != from;
+    if (before && view.type == RecordType::Command && fields.text("op") == "promise") {
+      open.push_back(id);
+    }
+    if (view.type == RecordType::Approval) std::erase(open, fields.text("of"));
+    if (view.type == RecordType::Checkpoint) open.clear();
+  }
+  if (open.empty()) return;
+  throw Error(Errc::durable_misuse, "Task " + task.log.id.text() + " cannot be forked from \"" +
+                                        from + "\", because its promise \"" + open.front() +
+                                        "\" was asked for before and is not kept. Fork it from "
+                                        "there.");
+}
+
+// The log of the one, as that of another, which is then retried. Until the record of that is there, it has not come to be.
+Task<Uuid> HostCore::fork_now(Entry* task, std::string from) {
+  const Changing not_now(*task, changed_);
+  const std::string of = task->log.id.text();
+  std::vector<std::string> lines = log_->lines(task->log);
+  const wal::RecordView view = wal::view_of(lines[0]);
+  const detail::Fields fields(view.payload);
+  const bool again = fields.has("fork_of");  // a fork of a fork is one of the first
+  const std::string origin = again ? fields.text("fork_of") : of;
+  const Uuid id = new_id();
+  Entry& made = add_entry(index_.at(id));
+  const Changing changing(made, changed_);
+  made.type = task->type;
+  made.type_name = task->type_name;
+  made.version = task->version;
+  made.parent = task->parent;
+  made.status = DurableStatus::paused;
+  made.detail = "it is being forked";
+  made.log.forked_at = task->log.last_seq + 1;
+  const auto about = [&](std::uint64_t at) {
+    return ",\"forked_at\":" + std::to_string(at) + ",\"fork_of\":\"" + origin + "\"";
+  };
+  for (std::string& line : lines) {
+    const bool first = &line == &lines[0];
+    const std::string from_whom = of + "\"" + (first && again ? about(task->log.forked_at) : "");
+    const std::string to_whom = id.text() + "\"" + (first ? about(made.log.forked_at) : "");
+    line.replace(line.find(from_whom), from_whom.size(), to_whom);
+    log_->append_copy(made.log, line);
+  }
+  co_await resume_now(&made, retry_from(from));
+  co_return id;
+}
+
+}  // namespace tiffany

@@ -1,0 +1,46 @@
+// What a record says, as members of JSON with the commas between them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tiffany/base/hash.hpp"
+#include "tiffany/base/json.hpp"
+#include "tiffany/wal/log.hpp"
+
+namespace tiffany::detail {
+
+inline std::string hash_of(std::string_view text) {
+  return text.empty() ? "" : detail::hex(hash_name(text));
+}
+
+// Members of a payload, with the commas between them.
+class Payload {
+ public:
+  explicit Payload(std::string& out) : out_(out) { out_.clear(); }
+  Payload& text(std::string_view name, std::string_view value) {
+    begin(name);
+    JsonWriter(out_).value(value);
+    return *this;
+  }
+  Payload& raw(std::string_view name, std::string_view json) {
+    begin(name);
+    out_ += json;
+    return *this;
+  }
+  Payload& value(std::string_view name, wal::Log& log, const std::string& json) {
+    begin(name);
+    log.add_value(out_, json);
+    return *this;
+  }
+
+ private:
+  void begin(std::string_view name) {
+    out_ += out_.empty() ? "\"" : ",\"";
+    out_ += name;
+    out_ += "\":";
+  }
+  std::string& out_;
+};
+
+}  // namespace tiffany::detail

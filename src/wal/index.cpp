@@ -1,0 +1,66 @@
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "tiffany/base/crc32c.hpp"
+#include "tiffany/wal/scan.hpp"
+
+namespace tiffany::wal {
+namespace {
+
+constexpr std::string_view kSuffix = ".journal";
+
+}  // namespace
+
+std::string Damage::text() const {
+  std::string text = file;
+  if (line != 0) text += ", line " + std::to_string(line);
+  return text + " (byte " + std::to_string(offset) + "): expected " + expected + ", found " +
+         found + ".";
+}
+
+TaskLog* LogIndex::find(const Uuid& id) const noexcept {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+TaskLog& LogIndex::at(const Uuid& id) {
+  TaskLog*& task = by_id_[id];
+  if (task == nullptr) {
+    tasks.push_back(std::make_unique<TaskLog>());
+    task = tasks.back().get();
+    task->id = id;
+  }
+  return *task;
+}
+
+void LogIndex::drop(const std::vector<Uuid>& ids) {
+  for (const Uuid& id : ids) by_id_.erase(id);
+  std::erase_if(tasks, [this](const auto& task) { return find(task->id) == nullptr; });
+}
+
+std::uint32_t seed_of_segment(std::uint32_t number) {
+  return crc32c("segment " + std::to_string(number));
+}
+
+std::string segment_name(std::uint32_t number) {
+  std::string digits = std::to_string(number);
+  return std::string(8 - std::min<std::size_t>(8, digits.size()), '0') + digits +
+         std::string(kSuffix);
+}
+
+std::uint32_t number_of_segment(std::string_view name) noexcept {
+  // Only as segment_name() writes it: no two names have one number.
+  if (name.size() != 8 + kSuffix.size() || !name.ends_with(kSuffix)) return 0;
+  name.remove_suffix(kSuffix.size());
+  std::uint32_t number = 0;
+  const auto got = std::from_chars(name.data(), name.data() + name.size(), number);
+  return got.ec == std::errc() && got.ptr == name.data() + name.size() ? number : 0;
+}
+
+std::string base_text(std::uint32_t segment) {
+  const std::string number = std::to_string(segment);
+  return number + " " + std::to_string(crc32c(number)) + "\n";
+}
+
+}  // namespace tiffany::wal
