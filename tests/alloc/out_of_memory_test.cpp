@@ -89,6 +89,13 @@ TEST(OutOfMemory, T13_WhicheverAllocationFailsSomebodyHearsOfItAndNothingIsLost)
 
 TEST(OutOfMemory, T13_TheSameWhenNoMemoryComesBack) { try_every_allocation(plain, Then::stays); }
 
+// What the watch notes of a task takes memory, and is not worth a failure.
+TEST(OutOfMemory, T13_TheSameWithAWatch) {
+  const auto options = [] { return plain().watch_steps(3); };
+  try_every_allocation(options, Then::recovers);
+  try_every_allocation(options, Then::stays);
+}
+
 // Their queues and the record of what they picked take memory, too.
 TEST(OutOfMemory, T13_TheSameInAnOrderOfOnesOwn) {
   const auto orders = {fifo_order, depth_first_order, longest_path_order,

@@ -194,6 +194,17 @@ TEST(Codec, ContainersHaveTheirGoldenText) {
   expect_golden(std::variant<int, int>(std::in_place_index<1>, 4), "[1,4]");
 }
 
+TEST(Codec, AVariantThatLostItsValueCannotBeWritten) {
+  using Names = std::array<std::string, 2>;
+  struct Nothing {
+    operator Names() const { throw std::runtime_error("nothing"); }
+  };
+  std::variant<int, Names> value;
+  EXPECT_THROW(value.emplace<1>(Nothing()), std::runtime_error);
+  ASSERT_TRUE(value.valueless_by_exception());
+  EXPECT_THROW(to_json(value), Error);
+}
+
 TEST(Codec, AnOptionalOfWhatCanBeNullComesBackToo) {
   using Twice = std::optional<std::optional<int>>;
   expect_golden(Twice(), "null");

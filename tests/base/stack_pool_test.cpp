@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "support/end_now.hpp"
 #include "support/harness.hpp"
 
 namespace tiffany {
@@ -35,7 +36,7 @@ TEST_P(StackPoolGuards, T13_WhatIsBelowAStackCannotBeTouched) {
     StackPool pool(kBytes, GetParam());
     for (int i = 0; i < 3; ++i) static_cast<void>(pool.take());
     struct sigaction plain = {};
-    plain.sa_handler = [](int) { _exit(44); };
+    plain.sa_handler = [](int) { end_now(44); };
     sigaction(SIGSEGV, &plain, nullptr);
     touch(pool.take().low - by);
   };

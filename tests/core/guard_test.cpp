@@ -210,7 +210,8 @@ TEST(Guard, T12_APriorityMayHaveAQuantumOfItsOwn) {
 }
 
 TEST(Guard, T12_OptionsThatAreAddedToOneByOneKeepTheQuantumOfAPriority) {
-  Options options = Options().virtual_time();
+  Options options;
+  options = Options().virtual_time();
   options = std::move(options).quantum_of(kDefaultPriority, 10);
   options = std::move(options).turn(1000);
   Scheduler scheduler(std::move(options));

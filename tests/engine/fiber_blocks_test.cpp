@@ -92,6 +92,7 @@ TEST(FiberBlocks, I3_WithinGivesTheValueOrUnwindsTheBlock) {
     Trace trace;
     const auto in_time = fiber::within(2ms, [] { return number_after(1ms, 7); });
     EXPECT_EQ(in_time.value(), 7);
+    EXPECT_FALSE(fiber::within(1ms, [] { fiber::yield(); }).timed_out());
     const auto late = fiber::within(2ms, [&] {
       const AtExit exit(trace, "unwound");
       fiber::sleep(1h);
