@@ -99,7 +99,7 @@ Task<void> process(std::string directory, int stop_after) {
   const Recovery found = co_await host.open();
   std::printf(found.resumed > 0 ? "the batch goes on\n" : "a new batch\n");
   const Uuid id = Uuid::derived(Uuid(), directory);
-  co_await host.start_task("batch", "[" + to_json(directory) + "]", id);
+  co_await host.start_as(id, "batch", directory);
   if (stop_after > 0) {
     Event enough;
     after_reading = [&] {

@@ -130,7 +130,7 @@ Task<void> work(std::string directory) {
     const auto known = host.info(id);
     if (known && known->status == DurableStatus::completed) continue;
     if (!known) world.say(each.name + ": begins");
-    co_await host.start_task("order", "[" + to_json(each) + "]", id);
+    co_await host.start_as(id, "order", each);
     co_await scope([&](Scope& s) -> Task<void> {
       s.spawn(manager, std::ref(host), std::ref(world), each.name, id);
       const std::string end = co_await host.result<std::string>(id);

@@ -126,6 +126,19 @@ void throw_first_failure(FlowState& flow, const std::vector<Slot*>& slots) {
 bool SignalWait::ready() const { return flow().has_signal(name_); }
 std::string SignalWait::take() { return flow().take_signal(name_); }
 
+SignalWaitFor::~SignalWaitFor() {
+  if (timer_ != nullptr) flow().drop(timer_);
+}
+void SignalWaitFor::issue() { timer_ = flow().issue_timer(longest_, site()); }
+bool SignalWaitFor::ready() const {
+  return SignalWait::ready() || (timer_ != nullptr && slot_arrived(timer_));
+}
+std::optional<std::string> SignalWaitFor::take_in_time() {
+  if (SignalWait::ready()) return take();
+  slot_value(flow(), timer_);
+  return std::nullopt;
+}
+
 void CheckpointWait::issue() { slot_ = flow().issue_checkpoint(state_, site()); }
 void CheckpointWait::finish() {
   slot_value(flow(), slot_);

@@ -20,7 +20,7 @@ Host::~Host() { core_->abandon(); }
 
 Task<Recovery> Host::open() { return kept(core_, core_->open()); }
 Task<void> Host::close() { return kept(core_, core_->close()); }
-Task<Uuid> Host::start_task(std::string type, std::string arguments, Uuid id) {
+Task<Uuid> Host::start_json(std::string type, std::string arguments, Uuid id) {
   return kept(core_, core_->start_task(std::move(type), std::move(arguments), id, false));
 }
 Task<Uuid> Host::start_new(std::string type, std::string arguments) {

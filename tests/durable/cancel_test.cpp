@@ -170,7 +170,7 @@ std::vector<Uuid> promises;
 Durable<std::string> races(Flow& flow) {
   std::vector<DurableHandle<int>> all;
   for (int i = 0; i < 3; ++i) all.push_back(co_await flow.promise<int>("p"));
-  if (MemoryWorld::up) promises = {all[0].id(), all[1].id(), all[2].id()};
+  if (CrashTest::alive()) promises = {all[0].id(), all[1].id(), all[2].id()};
   std::string text;
   try {
     for (;;) {

@@ -125,7 +125,7 @@ TEST_P(ChildrenTest, D4_WhereverTheProcessIsCutOffThereAreTwoChildrenInTheEnd) {
     const Uuid id = Uuid::derived(Uuid(), "task");
     ended = world.live(
         [&](Host& host) -> Task<void> {
-          co_await host.start_task("parent", R"(["waits"])", id);
+          co_await host.start_json("parent", R"(["waits"])", id);
           co_await host.result<std::string>(id);
         },
         slices);

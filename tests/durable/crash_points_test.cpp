@@ -18,10 +18,10 @@ std::set<std::string> applied;  // effects, by key
 std::map<std::string, Uuid> asked;
 
 void apply(Attempt& attempt) {
-  if (MemoryWorld::up) applied.insert(attempt.key());
+  if (CrashTest::alive()) applied.insert(attempt.key());
 }
 void publish(const std::string& name, const Uuid& id) {
-  if (MemoryWorld::up) asked[name] = id;
+  if (CrashTest::alive()) asked[name] = id;
 }
 
 Durable<int> ship(Flow& flow, std::string what, int parcels) {
@@ -143,7 +143,7 @@ class CrashPointsTest : public MemoryTest {
     const Uuid id = Uuid::derived(Uuid(), "task");
     const bool ended = world.live(
         [&](Host& host) -> Task<void> {
-          co_await host.start_task(type, arguments, id);
+          co_await host.start_json(type, arguments, id);
           auto answers = Scheduler::require("test").spawn(&CrashPointsTest::answer, &host);
           try {
             life.result = co_await host.result_json(id);

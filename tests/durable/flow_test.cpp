@@ -26,9 +26,9 @@ class FlowTest : public MemoryTest {
       bool sent = false;
       ended = world.live(
           [&](Host& host) -> Task<void> {
-            co_await host.start_task("body", "[]", id);
+            co_await host.start_json("body", "[]", id);
             for (const int i : {1, 2, 3, 4}) co_await host.signal(id, "s", i);
-            if (MemoryWorld::up) sent = true;
+            if (CrashTest::alive()) sent = true;
             expected = co_await host.result<std::string>(id);
           },
           slices);
@@ -78,6 +78,78 @@ Durable<std::string> counts(Flow& flow) {
   co_return seen;
 }
 
+Durable<std::string> waits_so_long(Flow& flow) {
+  std::string seen;
+  const auto wait = [&](std::optional<int> came) {
+    seen += came ? std::to_string(*came) : std::string("-");
+  };
+  wait(co_await flow.signal_within<int>(1h, "s"));
+  wait(co_await flow.signal_within<int>(1h, "nobody sends this"));
+  wait(co_await flow.signal_within<int>(0s, "s"));  // it is there
+  co_await flow.checkpoint(1);
+  wait(co_await flow.signal_within<int>(1h, "s"));
+  wait(co_await flow.signal_within<int>(1h, "s"));
+  const auto none = co_await flow.signal_within<int>(2h, "s");
+  wait(none);
+  co_return seen;
+}
+
+TEST_P(FlowTest, D3_ASignalIsWaitedForSoLongAtMost) {
+  only("body", waits_so_long);
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start("body");
+    co_await sleep(30min);
+    for (const int i : {1, 2, 3}) co_await host.signal(id, "s", i);
+    co_await sleep(90min);
+    co_await host.signal(id, "s", 4);
+    EXPECT_EQ(co_await host.result<std::string>(id), "1-234-");
+  });
+}
+
+Durable<std::string> three_waits(Flow& flow) {
+  std::string seen;
+  for (int i = 0; i < 6; ++i) {
+    const auto came = co_await flow.signal_within<int>(1h, i % 2 == 0 ? "s" : "x");
+    seen += came ? std::to_string(*came) : std::string("-");
+    seen += std::to_string(flow.now() / 3600000000) + " ";
+  }
+  co_return seen;
+}
+
+TEST_P(FlowTest, D3_WhetherASignalCameInTimeIsTheSameWhereverItIsCutOff) {
+  expect_the_same_wherever_it_is_cut_off(three_waits);
+}
+
+Durable<std::string> waits_then_waits(Flow& flow) {
+  try {
+    co_await flow.signal_within<int>(1h, "s");
+    co_await flow.signal<int>("t");
+    co_await flow.signal_within<int>(1h, "s");
+  } catch (const DurableCancelled&) {
+    co_return "cancelled";
+  }
+  co_return "done";
+}
+
+TEST_P(FlowTest, D3_TheTimerOfAWaitForASignalEndsWithIt) {
+  only("body", waits_then_waits);
+  world.live([&](Host& host) -> Task<void> {
+    const auto timers = []() -> Task<std::size_t> {  // when the task has come as far as it can
+      for (int i = 0; i < 20; ++i) co_await yield();
+      co_return Scheduler::require("test").armed_timers();
+    };
+    const Uuid id = co_await host.start("body");
+    EXPECT_EQ(co_await timers(), 1u);
+    co_await host.signal(id, "s", 1);
+    EXPECT_EQ(co_await timers(), 0u);
+    co_await host.signal(id, "t", 1);
+    EXPECT_EQ(co_await timers(), 1u);
+    co_await host.cancel(id, "enough");
+    EXPECT_EQ(co_await host.result<std::string>(id), "cancelled");
+    EXPECT_EQ(co_await timers(), 0u);
+  });
+}
+
 TEST_P(FlowTest, D3_ACheckpointKeepsStateAndMailboxAndWhatComesAfterIsTheSame) {
   expect_the_same_wherever_it_is_cut_off(counts);
 }
@@ -116,10 +188,10 @@ TEST_P(FlowTest, D3_ACheckpointDoesNotForgetACancel) {
     bool acknowledged = false;
     world.live(
         [&](Host& host) -> Task<void> {
-          co_await host.start_task("body", "[]", id);
+          co_await host.start_json("body", "[]", id);
           co_await sleep(5s);
           co_await host.cancel(id, "by the test");
-          if (MemoryWorld::up) acknowledged = true;
+          if (CrashTest::alive()) acknowledged = true;
           co_await sleep(1h);
         },
         slices);
@@ -339,7 +411,6 @@ TEST_P(FlowTest, D2_AHostThatIsDestroyedWithoutCloseLeavesTheLogAsInACrash) {
       }
       co_await sleep(1h);
     };
-    MemoryWorld::up = true;
     scheduler.spawn(std::cref(program));
     scheduler.run();
     EXPECT_LE(effects.size(), 11u);

@@ -21,7 +21,7 @@ std::vector<Uuid> promises;
 Durable<std::string> buys(Flow& flow, std::string what) {
   const Uuid drawn = flow.uuid();
   auto ok = co_await flow.promise<bool>("ok");
-  if (MemoryWorld::up) promises.push_back(ok.id());
+  if (CrashTest::alive()) promises.push_back(ok.id());
   const int number = co_await flow.step("number", StepOptions().arguments(drawn.text()), [] {
     effects.push_back("number");
     return 7;
@@ -156,7 +156,7 @@ TEST_P(ForkTest, D4_AForkIsThereWhollyOrNotAtAllWhereverTheProcessIsCutOff) {
     ended = world.live(
         [&](Host& host) -> Task<void> {
           const Uuid made = co_await host.fork(id, "price#1");
-          if (MemoryWorld::up) fork = made;
+          if (CrashTest::alive()) fork = made;
         },
         slices);
     world.live([&](Host& host) -> Task<void> {

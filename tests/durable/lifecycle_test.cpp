@@ -27,7 +27,7 @@ Durable<std::string> works(Flow& flow) {
 }
 
 Task<void> starts(Host* host, Uuid id, int* count) {
-  co_await host->start_task("works", "[]", id);
+  co_await host->start_json("works", "[]", id);
   ++*count;
 }
 
@@ -47,7 +47,7 @@ TEST_P(LifecycleTest, D4_AStartWithTheSameIdTwiceIsOneTaskAlsoAtTheSameTimeAndAf
     co_await sleep(1s);
   });
   world.live([&](Host& host) -> Task<void> {
-    EXPECT_EQ(co_await host.start_task("works", "[]", id), id);
+    EXPECT_EQ(co_await host.start_json("works", "[]", id), id);
     EXPECT_EQ(host.tasks().size(), 1u);
     EXPECT_EQ(co_await error_of(host.start("nobody")), Errc::unknown_type);
   });
@@ -210,11 +210,11 @@ TEST_P(LifecycleTest, D4_WhatHappensBetweenPauseAndCrashIsRightWhereverItIsCutOf
     bool resumed = false;
     ended = world.live(
         [&](Host& host) -> Task<void> {
-          co_await host.start_task("works", "[]", id);
+          co_await host.start_json("works", "[]", id);
           co_await host.pause(id);
-          if (MemoryWorld::up) paused = true;
+          if (CrashTest::alive()) paused = true;
           co_await host.resume(id);
-          if (MemoryWorld::up) resumed = true;
+          if (CrashTest::alive()) resumed = true;
           co_await host.signal(id, "s", 7);
         },
         slices);
@@ -236,7 +236,7 @@ int failures = 0;
 
 Durable<std::string> fails_in_two(Flow& flow) {
   auto early = co_await flow.promise<int>("early");
-  if (MemoryWorld::up) effects.push_back(early.id().text());
+  if (CrashTest::alive()) effects.push_back(early.id().text());
   co_await flow.step("one", [] { effects.push_back("one"); });
   const int base = co_await early;
   const int two = co_await flow.step("two", [] {
@@ -349,7 +349,7 @@ TEST_P(LifecycleTest, D4_AnOlderVersionIsPausedUnlessTheCodeAcceptsIt) {
 }
 
 Durable<void> tells(Flow& flow, std::string name) {
-  if (MemoryWorld::up) effects.push_back(name);
+  if (CrashTest::alive()) effects.push_back(name);
   co_await flow.sleep(1h);
 }
 

@@ -15,7 +15,7 @@ namespace tiffany {
 class Effects : public std::vector<std::string> {
  public:
   void push_back(std::string what) {
-    if (MemoryWorld::up) vector::push_back(std::move(what));
+    if (CrashTest::alive()) vector::push_back(std::move(what));
   }
 };
 inline Effects effects;

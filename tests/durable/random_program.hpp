@@ -59,7 +59,7 @@ class Body {
 
  private:
   static void note(Attempt& attempt) {
-    if (MemoryWorld::up) effects.insert(attempt.key());
+    if (CrashTest::alive()) effects.insert(attempt.key());
   }
   void see(const std::string& what) { state_.seen += what + " "; }
 
@@ -176,7 +176,7 @@ class Body {
   }
 
   void publish(const Uuid& id) {
-    if (MemoryWorld::up) open_promises[id.text()] = id;
+    if (CrashTest::alive()) open_promises[id.text()] = id;
   }
 
   Flow& flow_;
@@ -204,7 +204,7 @@ inline Task<void> drive(Host* host, std::vector<Uuid> roots, std::uint64_t seed,
   Random choices(seed, "driver");
   for (std::size_t i = 0; i < roots.size(); ++i) {
     const std::string arguments = detail::arguments_json(seed * 10 + i, 2);
-    co_await host->start_task("body", arguments, roots[i]);
+    co_await host->start_json("body", arguments, roots[i]);
   }
   for (;;) {
     bool any = false;

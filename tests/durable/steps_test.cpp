@@ -283,7 +283,7 @@ Durable<std::string> effect(Flow& flow, std::string kind, bool suspends) {
   }
   const auto charge = [](Attempt& attempt) {
     effects.push_back(attempt.key());
-    if (MemoryWorld::up) ledger[attempt.key()] = "\"charged\"";
+    if (CrashTest::alive()) ledger[attempt.key()] = "\"charged\"";
     return std::string("charged");
   };
   const auto slow_charge = [&charge](Attempt& attempt) -> Task<std::string> {
@@ -314,7 +314,7 @@ class EffectsTest : public StepsTest {
     Uuid id;
     const auto program = [&](Host& host) -> Task<void> {
       const Uuid started = co_await host.start("effect", kind, suspends);
-      if (MemoryWorld::up) id = started;
+      if (CrashTest::alive()) id = started;
       co_await sleep(1min);  // the record of its beginning is there by now, if there is one
       co_await host.signal(id, "unheard", 1);
     };
@@ -364,7 +364,7 @@ TEST_P(EffectsTest, D3_AnAtMostOnceStepNeverRunsTwiceWhereverItIsCutOff) {
       ended = world.live(
           [&](Host& host) -> Task<void> {
             const std::string arguments = detail::arguments_json("at_most_once", suspends);
-            co_await host.start_task("effect", arguments, id);
+            co_await host.start_json("effect", arguments, id);
             result = co_await host.result<std::string>(id);
           },
           slices);

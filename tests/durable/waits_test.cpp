@@ -60,7 +60,7 @@ TEST_P(WaitsTest, D3_TimersComeInTheirOrderAlsoWhenTheyAreDueWhileNobodyRuns) {
 Durable<std::string> approval(Flow& flow) {
   auto answer = co_await flow.promise<std::string>("answer");
   auto never = co_await flow.promise<int>("never");
-  if (MemoryWorld::up) promises = {answer.id(), never.id()};
+  if (CrashTest::alive()) promises = {answer.id(), never.id()};
   std::string text;
   try {
     text = co_await answer;
@@ -117,10 +117,10 @@ TEST_P(WaitsTest, D3_WhatWasKeptIsOnTheDiskWhenItIsAcknowledgedWhereverTheProces
     bool acknowledged = false;
     ended = world.live(
         [&](Host& host) -> Task<void> {
-          co_await host.start_task("approval", "[]", id);
+          co_await host.start_json("approval", "[]", id);
           co_await sleep(1s);
           co_await host.complete(promises[0], std::string("yes"));
-          if (MemoryWorld::up) acknowledged = true;
+          if (CrashTest::alive()) acknowledged = true;
         },
         slices);
     if (world.lines(id).empty()) continue;
@@ -191,7 +191,7 @@ TEST_P(WaitsTest, D3_SignalsOfManySendersComeInTheOrderOfTheLog) {
 Durable<std::string> collects(Flow& flow) {
   std::vector<DurableHandle<int>> all;
   for (int i = 0; i < 4; ++i) all.push_back(co_await flow.promise<int>("p"));
-  if (MemoryWorld::up) {
+  if (CrashTest::alive()) {
     promises.clear();
     for (const auto& each : all) promises.push_back(each.id());
   }
@@ -246,7 +246,7 @@ Durable<std::string> gathers(Flow& flow) {
   auto a = co_await flow.promise<int>("a");
   auto b = co_await flow.promise<std::string>("b");
   auto c = co_await flow.timer(1h);
-  if (MemoryWorld::up) promises = {a.id(), b.id()};
+  if (CrashTest::alive()) promises = {a.id(), b.id()};
   std::string text;
   try {
     auto [x, y, z] = co_await flow.gather(a, b, c);
@@ -309,7 +309,7 @@ Durable<std::string> takes_any(Flow& flow) {
   auto a = co_await flow.promise<int>("a");
   auto b = co_await flow.promise<int>("b");
   auto c = co_await flow.promise<int>("c");
-  if (MemoryWorld::up) promises = {a.id(), b.id(), c.id()};
+  if (CrashTest::alive()) promises = {a.id(), b.id(), c.id()};
   std::string text;
   try {
     const std::size_t first = co_await flow.any(a, b, c);

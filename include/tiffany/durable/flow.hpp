@@ -8,6 +8,7 @@
 //   co_await flow.race(ok, timer)                                        which of them came first
 //   co_await flow.any(one, other)                                        which of them succeeded first
 //   Signal s = co_await flow.signal<Signal>("changed");
+//   auto s = co_await flow.signal_within<Signal>(24h, "changed");        an optional: perhaps nobody sent one
 //   co_await flow.checkpoint(state);                                     forgets what came before
 //   flow.now(), flow.random(), flow.uuid(), flow.version("change", 1, 2)
 //
@@ -377,6 +378,36 @@ class [[nodiscard("signal does nothing until awaited")]] SignalCall final : publ
   T finish() { return decode<T>(take()); }
 };
 
+class SignalWaitFor : public SignalWait {
+ protected:
+  SignalWaitFor(FlowState& flow, std::string name, Duration longest, std::source_location site)
+      : SignalWait(flow, std::move(name), site), longest_(longest) {}
+  ~SignalWaitFor();
+  void issue() override;
+  bool asks() const noexcept override { return true; }
+  bool ready() const override;
+  // Nothing: the time is over.
+  std::optional<std::string> take_in_time();
+
+ private:
+  Duration longest_;
+  Slot* timer_ = nullptr;
+};
+template <class T>
+class [[nodiscard("signal_within does nothing until awaited")]] SignalWithin final
+    : public SignalWaitFor {
+ public:
+  using value_type = std::optional<T>;
+  static constexpr CallName call_name{"durable_signal"};
+  SignalWithin(FlowState& flow, std::string name, Duration longest, std::source_location site)
+      : SignalWaitFor(flow, std::move(name), longest, site) {}
+  std::optional<T> finish() {
+    const std::optional<std::string> json = take_in_time();
+    if (!json) return std::nullopt;
+    return decode<T>(*json);
+  }
+};
+
 class CheckpointWait : public AwaitSlot<void> {
  public:
   static constexpr CallName call_name{"durable_checkpoint"};
@@ -480,6 +511,12 @@ class Flow {
   template <class T>
   detail::SignalCall<T> signal(std::string name, Site site = Site::current()) {
     return detail::SignalCall<T>(*state_, std::move(name), site);
+  }
+  // The same, or nothing when none has come after so long.
+  template <class T>
+  detail::SignalWithin<T> signal_within(Duration longest, std::string name,
+                                        Site site = Site::current()) {
+    return detail::SignalWithin<T>(*state_, std::move(name), longest, site);
   }
   // Answers Host::query(task, name) as long as the task lives.
   void on_query(std::string name, std::function<std::string()> answer);

@@ -180,7 +180,12 @@ class Host {
     return start_new(std::move(type), detail::arguments_json(args...));
   }
   // With an id of the caller's choice: a second start with the same one is the same task.
-  Task<Uuid> start_task(std::string type, std::string arguments, Uuid id);
+  template <class... Args>
+  Task<Uuid> start_as(Uuid id, std::string type, const Args&... args) {
+    return start_json(std::move(type), detail::arguments_json(args...), id);
+  }
+  // The same, with the arguments as an array.
+  Task<Uuid> start_json(std::string type, std::string arguments, Uuid id);
   Uuid new_id();
 
   // Waits until the task has ended. Throws what it failed with, as an Error with the recorded sentence.

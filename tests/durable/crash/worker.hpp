@@ -86,7 +86,7 @@ class Worker {
   Task<void> attend(int number) {
     const std::string name = std::to_string(number);
     const Uuid id = setup_.id(number);
-    co_await host_.start_task(kind_of(number), "[" + name + "]", id);
+    co_await host_.start_json(kind_of(number), "[" + name + "]", id);
     line_.tell("S " + name);
     const std::string kind = kind_of(number);
     if (kind == "listener" || kind == "rounds") co_await send_signals(number, id);

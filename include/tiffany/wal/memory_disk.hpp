@@ -1,0 +1,59 @@
+// A disk in memory, for tests of what lies in a log when a process dies: what was not synced then is lost, and what the
+// dead process does afterwards has no effect. Nothing takes time, but everything lets other tasks run first.
+//
+//   auto disk = std::make_shared<wal::MemoryDisk>();
+//   wal::LogOptions options("wal");
+//   options.disk = disk;
+//
+// For durable tasks there is more: tiffany/durable/crash_test.hpp.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tiffany/wal/disk.hpp"
+
+namespace tiffany::wal {
+
+class MemoryDisk final : public Disk {
+ public:
+  MemoryDisk();
+  ~MemoryDisk() override;
+  MemoryDisk(const MemoryDisk&) = delete;
+  MemoryDisk& operator=(const MemoryDisk&) = delete;
+
+  // The process is gone.
+  void crash();
+  // From now on nothing can be synced, until it is mended.
+  void fail() noexcept;
+  void mend() noexcept;
+  // Changes what is in the files, as no process would.
+  void edit_each(const std::function<void(const std::string& path, std::string& bytes)>& edit);
+
+  std::vector<std::string> list(const std::string& directory) override;
+  void make_directory(const std::string& path) override;
+  std::unique_ptr<DiskFile> open(const std::string& path) override;
+  std::unique_ptr<DiskContent> read(const std::string& path) override;
+  bool exists(const std::string& path) override;
+  Task<void> rename(std::string from, std::string to) override;
+  Task<void> remove(std::string path) override;
+  Task<void> sync_directory(std::string path) override;
+  std::unique_ptr<DiskLock> lock(const std::string& path, const std::string& about,
+                                 std::string& holder) override;
+
+ private:
+  struct Bytes;
+  struct Power;
+  class File;
+  class Content;
+  struct Lock;
+
+  std::map<std::string, std::shared_ptr<Bytes>> files_;
+  std::shared_ptr<Power> power_;
+  std::weak_ptr<int> lock_;
+};
+
+}  // namespace tiffany::wal

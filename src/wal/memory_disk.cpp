@@ -1,0 +1,145 @@
+#include "tiffany/wal/memory_disk.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "tiffany/core/sleep.hpp"
+#include "tiffany/io/io_error.hpp"
+#include "tiffany/sync/event.hpp"
+
+namespace tiffany::wal {
+
+struct MemoryDisk::Bytes {
+  std::string bytes;
+  std::size_t synced_size = 0;
+  std::vector<std::pair<std::size_t, std::string>> unsynced;  // what was there before
+};
+
+struct MemoryDisk::Power {
+  int life = 0;  // how often it went
+  bool failing = false;
+};
+
+class MemoryDisk::File final : public DiskFile {
+ public:
+  File(std::shared_ptr<Bytes> file, std::shared_ptr<Power> power) noexcept
+      : file_(std::move(file)), power_(std::move(power)), born_(power_->life) {}
+
+  Task<void> write(std::uint64_t at, std::string_view text) override {
+    if (alive()) {
+      if (file_->bytes.size() < at + text.size()) file_->bytes.resize(at + text.size());
+      const std::size_t old =
+          at < file_->synced_size ? std::min(text.size(), file_->synced_size - at) : 0;
+      if (old > 0) file_->unsynced.emplace_back(at, file_->bytes.substr(at, old));
+      file_->bytes.replace(at, text.size(), text);
+    }
+    co_await yield();
+    if (!alive()) co_await never_.wait();
+  }
+  Task<void> sync() override {
+    co_await yield();
+    if (power_->failing) throw IoError(EIO, "sync", "a file of a disk in memory");
+    if (!alive()) co_await never_.wait();
+    file_->unsynced.clear();
+    file_->synced_size = file_->bytes.size();
+  }
+  void note(std::uint64_t at, std::string_view text) noexcept override {
+    if (!alive()) return;
+    if (file_->bytes.size() < at + text.size()) file_->bytes.resize(at + text.size());
+    file_->bytes.replace(at, text.size(), text);
+    file_->synced_size = file_->bytes.size();
+  }
+
+ private:
+  bool alive() const noexcept { return power_->life == born_; }
+
+  std::shared_ptr<Bytes> file_;
+  std::shared_ptr<Power> power_;
+  int born_;
+  Event never_;
+};
+
+// Not a copy: what is read back is not written any more, and most of a segment is zeros.
+class MemoryDisk::Content final : public DiskContent {
+ public:
+  explicit Content(std::shared_ptr<Bytes> file) noexcept : file_(std::move(file)) {}
+  std::string_view bytes() const noexcept override { return file_->bytes; }
+
+ private:
+  std::shared_ptr<Bytes> file_;
+};
+
+struct MemoryDisk::Lock final : public DiskLock {
+  std::shared_ptr<int> held = std::make_shared<int>(0);
+};
+
+MemoryDisk::MemoryDisk() : power_(std::make_shared<Power>()) {}
+MemoryDisk::~MemoryDisk() = default;
+
+void MemoryDisk::crash() {
+  ++power_->life;
+  for (auto& [path, file] : files_) {
+    for (; !file->unsynced.empty(); file->unsynced.pop_back()) {
+      const auto& [at, before] = file->unsynced.back();
+      file->bytes.replace(at, before.size(), before);
+    }
+    file->bytes.resize(file->synced_size);
+  }
+}
+void MemoryDisk::fail() noexcept { power_->failing = true; }
+void MemoryDisk::mend() noexcept { power_->failing = false; }
+
+void MemoryDisk::edit_each(
+    const std::function<void(const std::string& path, std::string& bytes)>& edit) {
+  for (auto& [path, file] : files_) {
+    edit(path, file->bytes);
+    file->synced_size = file->bytes.size();
+  }
+}
+
+std::vector<std::string> MemoryDisk::list(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& [path, file] : files_) {
+    if (path.starts_with(directory + "/")) names.push_back(path.substr(directory.size() + 1));
+  }
+  return names;
+}
+void MemoryDisk::make_directory(const std::string&) {}
+
+std::unique_ptr<DiskFile> MemoryDisk::open(const std::string& path) {
+  std::shared_ptr<Bytes>& file = files_[path];
+  if (file == nullptr) file = std::make_shared<Bytes>();
+  return std::make_unique<File>(file, power_);
+}
+std::unique_ptr<DiskContent> MemoryDisk::read(const std::string& path) {
+  const auto found = files_.find(path);
+  if (found == files_.end()) throw IoError(ENOENT, "open", path);
+  return std::make_unique<Content>(found->second);
+}
+bool MemoryDisk::exists(const std::string& path) { return files_.contains(path); }
+
+Task<void> MemoryDisk::rename(std::string from, std::string to) {
+  const auto found = files_.find(from);
+  if (found == files_.end()) throw IoError(ENOENT, "rename", from);
+  std::shared_ptr<Bytes> file = std::move(found->second);
+  files_.erase(found);
+  files_[to] = std::move(file);
+  co_return;
+}
+Task<void> MemoryDisk::remove(std::string path) {
+  files_.erase(path);
+  co_return;
+}
+Task<void> MemoryDisk::sync_directory(std::string) { co_return; }
+
+std::unique_ptr<DiskLock> MemoryDisk::lock(const std::string&, const std::string&, std::string&) {
+  if (!lock_.expired()) return nullptr;
+  auto held = std::make_unique<Lock>();
+  lock_ = held->held;
+  return held;
+}
+
+}  // namespace tiffany::wal
