@@ -68,6 +68,7 @@ function call(port, method, path, body) {
   });
 }
 
+let server;
 async function start(directory) {
   const restate = await import(pathToFileURL(installed.resolve('@restatedev/restate-sdk')));
   const service = restate.service({
@@ -85,7 +86,7 @@ async function start(directory) {
   const handler = restate.createEndpointHandler({ services: [service], logger: () => {} });
   http2.createServer(handler).listen(own, '127.0.0.1');
   const binary = `@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`;
-  const server = spawn(installed.resolve(binary), ['--base-dir', directory], {
+  server = spawn(installed.resolve(binary), ['--base-dir', directory], {
     stdio: 'ignore',
     env: {
       ...process.env,
@@ -103,7 +104,7 @@ async function start(directory) {
   await until('registering with the server', () => call(
       admin, 'POST', '/deployments', JSON.stringify({ uri: `http://127.0.0.1:${own}` })));
   await until('a first task', () => call(ingress, 'POST', '/bench/trivial', '1'));
-  return { server, ingress };
+  return ingress;
 }
 
 // In steps a second.
@@ -129,18 +130,17 @@ const rows = [
 if (rows.length === 0) process.exit(0);
 
 const directory = mkdtempSync(join(servers, 'scratch-'));
-let server;
 try {
-  const running = await start(directory);
-  server = running.server;
+  const port = await start(directory);
   for (const [name, ...load] of rows) {
     let best = 0;
-    for (let i = 0; i < runs; ++i) best = Math.max(best, await measure(running.ingress, ...load));
+    for (let i = 0; i < runs; ++i) best = Math.max(best, await measure(port, ...load));
     console.log(JSON.stringify({ name, unit: 'steps/s', value: best }));
   }
 } finally {
+  const gone = server === undefined || server.exitCode !== null || server.signalCode !== null;
   server?.kill('SIGKILL');
-  await new Promise((resolve) => server === undefined ? resolve() : server.once('exit', resolve));
+  if (!gone) await new Promise((resolve) => server.once('exit', resolve));
   rmSync(directory, { recursive: true, force: true });
 }
 process.exit(0);

@@ -77,6 +77,7 @@ void FlowState::would_do(const Slot& slot) {
 void FlowState::settle(Slot& slot, RecordType type, std::string value, bool failed, bool unknown,
                        const std::shared_ptr<detail::Mail>& mail) {
   if (slot.recorded) return;
+  if (failed) detail::shorten(value);
   Payload payload(payload_);
   payload.text(slot.kind == SlotKind::step ? "step" : "of", slot.id);
   if (slot.kind == SlotKind::step && !slot.hash.empty()) payload.text("hash", slot.hash);
@@ -106,6 +107,7 @@ void FlowState::settle(Slot& slot, RecordType type, std::string value, bool fail
       slot.recorded = false;
       settle(slot, type, e.what(), true, false, mail);
     } else {
+      if (mail != nullptr) mail->synced(std::current_exception());
       broken(std::current_exception());
     }
     return;

@@ -19,7 +19,7 @@ std::string HostCore::archive_path(const Uuid& id) const {
 }
 
 bool HostCore::archived(const Uuid& id) const {
-  return is_open() && log_->disk().exists(archive_path(id));
+  return log_ != nullptr && log_->disk().exists(archive_path(id));
 }
 
 // Null when it is not there.

@@ -7,7 +7,12 @@
 
 namespace tiffany {
 
-Answer DurableCall::start(Scheduler&, TaskRecord& task) {
+Answer DurableCall::start(Scheduler& scheduler, TaskRecord& task) {
+  // It was stopped when it was about to go on: nothing more is asked for, and the scheduler throws at once.
+  if (scheduler.cancel_pending()) [[unlikely]] {
+    flow_->unwind();
+    return Answer::parked;
+  }
   return flow_->begin_wait(*this, task) ? Answer::now : Answer::parked;
 }
 

@@ -4,6 +4,7 @@
 
 #include "durable/entry.hpp"
 #include "durable/fields.hpp"
+#include "durable/payload.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/structured.hpp"
@@ -127,6 +128,7 @@ Task<void> HostCore::begin_synced(Entry* entry, std::string arguments) {
     entry->broken = synced.error;
     entry->status = DurableStatus::paused;
     entry->detail = "the log failed";
+    entry->done.set();
     std::rethrow_exception(synced.error);
   }
   begin(*entry, std::move(arguments), time);
@@ -233,6 +235,7 @@ Task<void> HostCore::record_end(FlowState* flow, Entry* entry, DurableStatus sta
     payload_ = "\"result\":";
     log_->add_value(payload_, result);
   } else {
+    detail::shorten(result);
     payload_ = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
     JsonWriter(payload_).value(result);
   }
@@ -343,14 +346,19 @@ void HostCore::leave(Entry& task) {
 
 Task<void> HostCore::close() {
   const Mutex::Guard alone = co_await compacting_.lock();
-  if (!is_open()) co_return;
+  if (log_ == nullptr || closed_) co_return;
   closing_ = true;
+  co_await shield(close_now());
+}
+
+Task<void> HostCore::close_now() {
   for (Entry* entry : order_) {
     if (entry->flow != nullptr) entry->task.cancel("the host is being closed");
   }
   for (std::size_t i = 0; i < order_.size(); ++i) co_await stop(*order_[i]);
   for (Entry* entry : order_) leave(*entry);
   co_await log_->close();  // it stays, for those who are on their way to it
+  closed_ = true;
 }
 
 }  // namespace tiffany

@@ -79,6 +79,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   void begin_again(Entry& entry);
   void run_flow(Entry& entry);
   void leave(Entry& task);
+  Task<void> close_now();
   Task<void> run(Entry* entry);
   void ended(Entry& entry, DurableStatus status, std::string detail);
   Task<void> stop(Entry& entry);
@@ -138,6 +139,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   wal::LogIndex index_;
   std::shared_ptr<wal::Log> log_;
   bool closing_ = false;
+  bool closed_ = false;
   std::string payload_;  // scratch
   Recovery recovery_;
   std::unordered_map<Uuid, std::unique_ptr<Entry>, UuidHash> entries_;

@@ -28,8 +28,8 @@ Task<void> HostCore::cancel_child(Uuid id) {
   Entry* const child = find(id);
   if (child == nullptr || child->log.ended) co_return;
   const Held held(*child);
-  co_await cancel(id, "its parent ended");
-  while (!child->log.ended && child->status == DurableStatus::running) {
+  co_await send(child, false, "its parent ended", std::string());
+  while (!child->log.ended && child->status == DurableStatus::running && child->broken == nullptr) {
     child->done.reset();
     co_await child->done.wait();
   }
@@ -43,19 +43,16 @@ Task<void> HostCore::kill(Uuid id, std::string why) {
 }
 
 Task<void> HostCore::kill_now(Entry* task, std::string why) {
-  std::vector<Uuid> children;
-  {
-    const Changing changing(*task, changed_);
-    children = children_of(*task);
-    co_await stop(*task);
-    if (!task->log.ended) {
-      std::string payload = "\"reason\":\"killed\",\"error\":";
-      JsonWriter(payload).value(why);
-      co_await record(*task, RecordType::TaskAbort, payload);
-      ended(*task, DurableStatus::cancelled, std::move(why));
-    }
-  }
+  const Changing changing(*task, changed_);
+  const std::vector<Uuid> children = children_of(*task);
+  co_await stop(*task);
+  if (task->log.ended) co_return;
+  // First, so that none is left when we die before the end is recorded.
   for (const Uuid& child : children) co_await cancel_child(child);
+  std::string payload = "\"reason\":\"killed\",\"error\":";
+  JsonWriter(payload).value(why);
+  co_await record(*task, RecordType::TaskAbort, payload);
+  ended(*task, DurableStatus::cancelled, std::move(why));
 }
 
 // Those that have not ended.

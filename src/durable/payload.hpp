@@ -10,6 +10,12 @@
 
 namespace tiffany::detail {
 
+// Of a failure: a line has room for so much. Values may be longer, and are kept beside the log then.
+inline void shorten(std::string& sentence) {
+  constexpr std::size_t kLongest = std::size_t{16} << 10;
+  if (sentence.size() > kLongest) sentence.replace(kLongest, std::string::npos, "...");
+}
+
 inline std::string hash_of(std::string_view text) {
   return text.empty() ? "" : detail::hex(hash_name(text));
 }

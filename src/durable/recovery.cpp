@@ -25,6 +25,7 @@ std::string Recovery::text() const {
 
 Task<Recovery> HostCore::open() {
   scheduler_ = &Scheduler::require("Host::open");
+  const Mutex::Guard alone = co_await compacting_.lock();
   if (log_ != nullptr) {
     throw Error(Errc::durable_misuse, "A host is opened once: make another for the same log.");
   }

@@ -368,6 +368,7 @@ Task<void> Log::flush() {
 }
 
 Task<void> Log::close() {
+  if (sealed_ != nullptr) std::rethrow_exception(sealed_);
   if (closed_) co_return;
   const std::string nil = Uuid().text();
   append(own_, Entry{RecordType::ShutdownMarker, nil, "\"reason\":\"closed\""});

@@ -19,8 +19,10 @@ struct MemoryDisk::Bytes {
 };
 
 struct MemoryDisk::Power {
-  int life = 0;  // how often it went
+  int life = 0;  // how many processes there were before
+  bool on = true;
   bool failing = false;
+  Event never;  // for those who are dead
 };
 
 class MemoryDisk::File final : public DiskFile {
@@ -37,12 +39,12 @@ class MemoryDisk::File final : public DiskFile {
       file_->bytes.replace(at, text.size(), text);
     }
     co_await yield();
-    if (!alive()) co_await never_.wait();
+    if (!alive()) co_await power_->never.wait();
   }
   Task<void> sync() override {
     co_await yield();
     if (power_->failing) throw IoError(EIO, "sync", "a file of a disk in memory");
-    if (!alive()) co_await never_.wait();
+    if (!alive()) co_await power_->never.wait();
     file_->unsynced.clear();
     file_->synced_size = file_->bytes.size();
   }
@@ -54,12 +56,11 @@ class MemoryDisk::File final : public DiskFile {
   }
 
  private:
-  bool alive() const noexcept { return power_->life == born_; }
+  bool alive() const noexcept { return power_->on && power_->life == born_; }
 
   std::shared_ptr<Bytes> file_;
   std::shared_ptr<Power> power_;
   int born_;
-  Event never_;
 };
 
 // Not a copy: what is read back is not written any more, and most of a segment is zeros.
@@ -80,7 +81,7 @@ MemoryDisk::MemoryDisk() : power_(std::make_shared<Power>()) {}
 MemoryDisk::~MemoryDisk() = default;
 
 void MemoryDisk::crash() {
-  ++power_->life;
+  power_->on = false;
   for (auto& [path, file] : files_) {
     for (; !file->unsynced.empty(); file->unsynced.pop_back()) {
       const auto& [at, before] = file->unsynced.back();
@@ -110,6 +111,7 @@ std::vector<std::string> MemoryDisk::list(const std::string& directory) {
 void MemoryDisk::make_directory(const std::string&) {}
 
 std::unique_ptr<DiskFile> MemoryDisk::open(const std::string& path) {
+  if (!power_->on) return std::make_unique<File>(std::make_shared<Bytes>(), power_);
   std::shared_ptr<Bytes>& file = files_[path];
   if (file == nullptr) file = std::make_shared<Bytes>();
   return std::make_unique<File>(file, power_);
@@ -121,24 +123,31 @@ std::unique_ptr<DiskContent> MemoryDisk::read(const std::string& path) {
 }
 bool MemoryDisk::exists(const std::string& path) { return files_.contains(path); }
 
+// What is not a write is over at once, or never.
+Task<void> MemoryDisk::live() {
+  co_await yield();
+  if (!power_->on) co_await power_->never.wait();
+}
+
 Task<void> MemoryDisk::rename(std::string from, std::string to) {
+  co_await live();
   const auto found = files_.find(from);
   if (found == files_.end()) throw IoError(ENOENT, "rename", from);
   std::shared_ptr<Bytes> file = std::move(found->second);
   files_.erase(found);
   files_[to] = std::move(file);
-  co_return;
 }
 Task<void> MemoryDisk::remove(std::string path) {
+  co_await live();
   files_.erase(path);
-  co_return;
 }
-Task<void> MemoryDisk::sync_directory(std::string) { co_return; }
+Task<void> MemoryDisk::sync_directory(std::string) { co_await live(); }
 
 std::unique_ptr<DiskLock> MemoryDisk::lock(const std::string&, const std::string&, std::string&) {
   if (!lock_.expired()) return nullptr;
   auto held = std::make_unique<Lock>();
   lock_ = held->held;
+  if (!std::exchange(power_->on, true)) ++power_->life;
   return held;
 }
 

@@ -53,13 +53,27 @@ TEST(MemoryDisk, D2_WhatADeadProcessDoesHasNoEffectAndNeverEnds) {
   disk.crash();
   const auto writes = [&]() -> Task<void> { co_await file->write(0, "abcd"); };
   const auto syncs = [&]() -> Task<void> { co_await file->sync(); };
+  const auto renames = [&]() -> Task<void> { co_await disk.rename("a", "c"); };
   const auto a = scheduler.spawn(std::cref(writes));
   const auto b = scheduler.spawn(std::cref(syncs));
+  const auto c = scheduler.spawn(std::cref(renames));
   file->note(0, "x");
+  disk.open("b")->note(0, "x");
   scheduler.step_until_idle();
-  EXPECT_FALSE(a.done());
-  EXPECT_FALSE(b.done());
+  EXPECT_FALSE(a.done() || b.done() || c.done());
   EXPECT_EQ(content(disk, "a"), "");
+  EXPECT_FALSE(disk.exists("b") || disk.exists("c"));
+}
+
+TEST(MemoryDisk, D2_TheProcessThatTakesTheLockAfterACrashIsAlive) {
+  MemoryDisk disk;
+  const auto old = disk.open("a");
+  disk.crash();
+  std::string holder;
+  const auto lock = disk.lock("lock", "me", holder);
+  disk.open("a")->note(0, "new");
+  old->note(0, "old");
+  EXPECT_EQ(content(disk, "a"), "new");
 }
 
 TEST(MemoryDisk, D2_ADiskThatFailsSyncsNothingUntilItIsMended) {

@@ -46,9 +46,10 @@ class CrashTest {
   template <class F>
   bool live(F program, std::size_t most_slices = kToTheEnd) {
     const Registry registry = types();
+    recovery = Recovery();
     const Afterwards buried;
     Host host(registry, log_options(), host_options);
-    Scheduler scheduler(Options().virtual_time());  // goes first: the program uses the host
+    Scheduler scheduler(Options().virtual_time().turn(1));  // goes first: the program uses the host
     const Handle<void> task =
         scheduler.spawn(&CrashTest::run_program<F>, &program, &host, &recovery);
     return drive(scheduler, task, most_slices);

@@ -170,7 +170,7 @@ class Host {
   // Locks and reads the log, and resumes what had not ended. Once for a host.
   Task<Recovery> open();
   // Ends the code of all tasks where it is, without a word in their logs, and closes the log in good order. They go on
-  // when another host opens it. What is asked for meanwhile is done, or refused with log_sealed or durable_misuse.
+  // when another host opens it. What is asked for meanwhile is done, or refused with an Error.
   Task<void> close();
 
   // ---- From outside ----

@@ -1,5 +1,7 @@
-// A disk in memory, for tests of what lies in a log when a process dies: what was not synced then is lost, and what the
-// dead process does afterwards has no effect. Nothing takes time, but everything lets other tasks run first.
+// A disk in memory, for tests of what lies in a log when a process dies: bytes that were not synced then are lost, and what
+// the dead process still tries has no effect and never returns, until another has taken the lock. Nothing takes time, but
+// everything lets other tasks run first. Files that were made, renamed or removed stay so, and no write is torn: for
+// these there are other tests.
 //
 //   auto disk = std::make_shared<wal::MemoryDisk>();
 //   wal::LogOptions options("wal");
@@ -25,7 +27,7 @@ class MemoryDisk final : public Disk {
   MemoryDisk(const MemoryDisk&) = delete;
   MemoryDisk& operator=(const MemoryDisk&) = delete;
 
-  // The process is gone.
+  // The process is gone. The next one is there when it has the lock.
   void crash();
   // From now on nothing can be synced, until it is mended.
   void fail() noexcept;
@@ -45,6 +47,8 @@ class MemoryDisk final : public Disk {
                                  std::string& holder) override;
 
  private:
+  Task<void> live();
+
   struct Bytes;
   struct Power;
   class File;
