@@ -157,7 +157,7 @@ void Scheduler::run_rings() {
       const auto slice = [](Scheduler& self, TaskRecord& task) {
         self.run_ring(*self.ready_.ring_of(task), self.slices() + 1);
       };
-      watch_slice(ready_.first(*ring, tasks_), slice);
+      watch_slice(ReadyQueue::first(*ring, tasks_), slice);
     } else {
       run_ring(*ring, until);
     }
@@ -169,7 +169,7 @@ void Scheduler::run_rings() {
 void Scheduler::drop_dead_heads() {
   ready_.for_each_ring([this](ReadyQueue::Ring& ring) {
     while (!ring.empty()) {
-      TaskRecord& task = ready_.first(ring, tasks_);
+      TaskRecord& task = ReadyQueue::first(ring, tasks_);
       if (!task.settled()) return;
       count_slices_by(ring, turn_end_);
       ++ring.head;

@@ -140,7 +140,7 @@ class FlowState {
 
   // ---- For calls ----
   using Slot = detail::Slot;
-  bool begin_wait(DurableCall& call, TaskRecord& task);
+  bool begin_wait(DurableCall& call, TaskRecord& running);
   void end_wait() noexcept { waiting_ = nullptr; }
   Slot* issue_step(std::string_view name, const StepOptions& options, detail::StepCode& code,
                    const std::source_location& site);

@@ -33,16 +33,16 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<Uuid> start_task(std::string type, std::string arguments, Uuid id, bool fresh);
   Uuid new_id() noexcept;
   Task<std::string> result_json(Uuid id);
-  Task<void> signal_json(Uuid task, std::string name, std::string value);
+  Task<void> signal_json(Uuid id, std::string name, std::string value);
   Task<bool> complete_json(Uuid promise, std::string value, bool success);
-  Task<void> cancel(Uuid task, std::string why);
-  Task<void> kill(Uuid task, std::string why);
-  Task<void> pause(Uuid task);
-  Task<void> resume(Uuid task);
-  Task<void> retry(Uuid task, std::string from);
-  Task<Uuid> fork(Uuid task, std::string from);
+  Task<void> cancel(Uuid id, std::string why);
+  Task<void> kill(Uuid id, std::string why);
+  Task<void> pause(Uuid id);
+  Task<void> resume(Uuid id);
+  Task<void> retry(Uuid id, std::string from);
+  Task<Uuid> fork(Uuid id, std::string from);
   Task<Compaction> compact(Retention keep);
-  std::string query(Uuid task, std::string_view name);
+  std::string query(Uuid id, std::string_view name);
   std::optional<DurableInfo> info(Uuid task) const;
   std::vector<DurableInfo> tasks() const;
   wal::Log& log() noexcept { return *log_; }
@@ -67,22 +67,22 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<void> record_end(FlowState* flow, Entry* entry, DurableStatus status, std::string result);
   // Nobody changes it, and the log has room: both are so until the next suspension.
   Task<void> until_settled(Entry* entry);
-  std::vector<Uuid> children_of(const Entry& entry) const;
-  Task<void> pause_now(Entry* entry);
-  Task<void> resume_now(Entry* entry, std::string payload);
-  Task<void> kill_now(Entry* entry, std::string why);
-  void require_type(Entry& entry);
-  void require_way_back(Entry& entry, const std::string& from);
-  void require_no_promise(const Entry& entry, const std::string& from);
-  Task<Uuid> fork_now(Entry* entry, std::string from);
-  static std::string result_of(const Entry& entry);
+  std::vector<Uuid> children_of(const Entry& task) const;
+  Task<void> pause_now(Entry* task);
+  Task<void> resume_now(Entry* task, std::string payload);
+  Task<void> kill_now(Entry* task, std::string why);
+  void require_type(Entry& task);
+  void require_way_back(Entry& task, const std::string& from);
+  void require_no_promise(const Entry& task, const std::string& from);
+  Task<Uuid> fork_now(Entry* task, std::string from);
+  static std::string result_of(const Entry& task);
   void begin_again(Entry& entry);
   void run_flow(Entry& entry);
   void leave(Entry& task);
   Task<void> close_now();
   Task<void> run(Entry* entry);
   void ended(Entry& entry, DurableStatus status, std::string detail);
-  Task<void> stop(Entry& entry);
+  Task<void> stop(Entry& task);
   Task<void> cancel_child(Uuid id);
   bool may_archive(const Entry& entry) const noexcept;
   struct Copied {
@@ -106,10 +106,10 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     bool kept = false;
   };
   AtRest find_at_rest(const Uuid& promise);
-  Task<void> send(Entry* entry, bool signal, std::string name, std::string value);
+  Task<void> send(Entry* task, bool signal, std::string name, std::string value);
   bool has_command(const Entry& entry, std::string_view id);
-  Task<void> record(Entry& entry, wal::RecordType type, std::string payload);
-  void require_alive(const Entry& entry, std::string_view what) const;
+  Task<void> record(Entry& task, wal::RecordType type, std::string payload);
+  void require_alive(const Entry& task, std::string_view what) const;
   DurableInfo info_of(const Entry& entry) const;
 
   // Opening.

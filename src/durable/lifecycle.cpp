@@ -9,7 +9,6 @@
 
 namespace tiffany {
 
-using wal::Level;
 using wal::RecordType;
 
 namespace {

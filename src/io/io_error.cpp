@@ -57,7 +57,7 @@ void throw_io_error(std::string_view what, int fd) {
 }
 
 std::string describe_descriptor(int fd) {
-  const std::string number = "fd " + std::to_string(fd);
+  std::string number = "fd " + std::to_string(fd);
   const std::optional<Address> own = local_address(fd);
   if (own) {
     int type = 0;

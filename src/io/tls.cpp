@@ -16,7 +16,7 @@ namespace {
 
 // The largest record, and how many of them go to the socket at once: a large write makes few system
 // calls, and not more than this is encrypted ahead of what the other side takes.
-constexpr std::size_t kRecord = 16 * 1024;
+constexpr std::size_t kRecord = std::size_t{16} << 10;
 constexpr std::size_t kRecordsAtOnce = 4;
 // Header, tag and padding of a record, at most.
 constexpr std::size_t kAroundRecord = 256;

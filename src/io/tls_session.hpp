@@ -26,7 +26,7 @@ class TlsSession {
   static Ptr client(Socket socket, const TlsContext& context, std::string_view host);
   static Ptr server(Socket socket, const TlsContext& context);
   // Public for make_shared only.
-  TlsSession(Socket socket, const TlsContext& context, bool as_server);
+  TlsSession(Socket on, const TlsContext& context, bool as_server);
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
 

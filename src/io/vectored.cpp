@@ -1,10 +1,10 @@
 #include "tiffany/io/vectored.hpp"
 
-#include <limits.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <string>
 

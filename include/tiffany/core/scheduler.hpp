@@ -507,7 +507,7 @@ class Scheduler {
   void system_task_failed(TaskRecord& task) noexcept;
   void throw_system_failure();
   void drop_everything() noexcept;
-  void drop_by_force(TaskRecord& task) noexcept;
+  void drop_by_force(TaskRecord& first) noexcept;
   static TaskRecord* task_in_scopes_of(const TaskRecord& task) noexcept;
   void drop_places();
   static Scope& innermost_scope_of(const TaskRecord& task) noexcept;

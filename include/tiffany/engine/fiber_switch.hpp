@@ -46,7 +46,7 @@ class alignas(64) Fiber {
   static Fiber& make(const StackPool::Stack& stack, Entry entry, TaskRecord* owner) noexcept;
 
   // To the fiber, until it leaves. Called through the first word of the frame.
-  static void resume(void* fiber);
+  static void resume(void* address);
   // The one that runs on this thread; null when none does.
   static Fiber* running() noexcept;
 

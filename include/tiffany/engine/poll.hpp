@@ -178,7 +178,7 @@ class PollRecord final : public PollRecordBase {
   }
   // True when it is to be polled again at once.
   bool poll_once(Scheduler& scheduler) {
-    scheduler.resumed();
+    Scheduler::resumed();
     PollWait& wait = *machine().wait;
     wait.clear();
     PollContext context(scheduler, *this, wait);

@@ -208,7 +208,7 @@ class ChannelState final : public ChannelCore {
     Returned* next;
   };
 
-  ~ChannelState() { std::allocator<T>().deallocate(slots_, mask_ + 1); }
+  ~ChannelState() override { std::allocator<T>().deallocate(slots_, mask_ + 1); }
   T* slot(std::uint64_t number) const noexcept { return slots_ + (number & mask_); }
   static T& offered_by(Waiter& sender) noexcept {
     return *static_cast<SendCall<T>&>(sender).offered;
