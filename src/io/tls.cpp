@@ -230,6 +230,25 @@ std::string TlsStream::alpn() const {
   SSL_get0_alpn_selected(io::existing(session_)->ssl(), &name, &size);
   return name == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(name), size);
 }
+namespace {
+
+// Null when there is none, or nobody has looked at it.
+const X509* verified_peer(SSL* ssl) noexcept {
+  const bool verifies = (SSL_get_verify_mode(ssl) & SSL_VERIFY_PEER) != 0;
+  const bool good = verifies && SSL_get_verify_result(ssl) == X509_V_OK;
+  return good ? SSL_get0_peer_certificate(ssl) : nullptr;
+}
+
+}  // namespace
+
+std::string TlsStream::peer_subject() const {
+  const X509* const peer = verified_peer(io::existing(session_)->ssl());
+  return peer != nullptr ? io::subject_of(*peer) : std::string();
+}
+std::vector<std::string> TlsStream::peer_names() const {
+  const X509* const peer = verified_peer(io::existing(session_)->ssl());
+  return peer != nullptr ? io::alternative_names_of(*peer) : std::vector<std::string>();
+}
 const Socket& TlsStream::socket() const { return io::existing(session_)->socket; }
 
 }  // namespace tiffany

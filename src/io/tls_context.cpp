@@ -74,14 +74,14 @@ TlsContext TlsContext::client() {
   return TlsContext(std::move(setup));
 }
 
-TlsContext TlsContext::server(const std::string& certificate_file, const std::string& key_file) {
-  ERR_clear_error();
-  auto setup = std::make_shared<io::TlsSetup>(true);
-  SSL_CTX* const on = setup->context.get();
+namespace {
+
+void load_identity(SSL_CTX* on, const std::string& certificate_file, const std::string& key_file,
+                   const char* whose) {
   if (SSL_CTX_use_certificate_chain_file(on, certificate_file.c_str()) != 1) {
     io::refuse_setup("No certificate could be loaded from \"" + certificate_file +
                      "\": " + io::last_tls_error() + ". It must be a PEM file that begins with " +
-                     "the certificate of the server.");
+                     "the certificate of the " + whose + ".");
   }
   // It also compares the two; but the error of a key that does not fit deserves other words.
   if (SSL_CTX_use_PrivateKey_file(on, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
@@ -96,6 +96,14 @@ TlsContext TlsContext::server(const std::string& certificate_file, const std::st
                      ". It must be a PEM file, readable by this process, with a private key that "
                      "has no pass phrase.");
   }
+}
+
+}  // namespace
+
+TlsContext TlsContext::server(const std::string& certificate_file, const std::string& key_file) {
+  ERR_clear_error();
+  auto setup = std::make_shared<io::TlsSetup>(true);
+  load_identity(setup->context.get(), certificate_file, key_file, "server");
   return TlsContext(std::move(setup));
 }
 
@@ -114,8 +122,8 @@ namespace {
 io::TlsSetup& of_a_client(io::TlsSetup& setup, const char* what) {
   if (setup.server) {
     io::refuse_setup(std::string(what) +
-                     " was called on the context of a server, which asks clients for no "
-                     "certificate. It is for clients.");
+                     " was called on the context of a server, and is for clients. A server that "
+                     "asks clients for certificates has verify_clients().");
   }
   return setup;
 }
@@ -163,6 +171,37 @@ TlsContext&& TlsContext::alpn(const std::vector<std::string>& protocols) && {
                                      static_cast<unsigned>(setup.alpn.size())) != 0) {
     io::refuse_setup("The protocols for ALPN were refused: " + io::last_tls_error() + ".");
   }
+  return std::move(*this);
+}
+
+TlsContext&& TlsContext::identity(const std::string& certificate_file,
+                                  const std::string& key_file) && {
+  const io::TlsSetup& setup = of_a_client(for_setting("identity()"), "identity()");
+  load_identity(setup.context.get(), certificate_file, key_file, "client");
+  return std::move(*this);
+}
+
+TlsContext&& TlsContext::verify_clients(const std::string& pem_file) && {
+  io::TlsSetup& setup = for_setting("verify_clients()");
+  if (!setup.server) {
+    io::refuse_setup(
+        "verify_clients() was called on the context of a client, and is for servers. A client "
+        "trusts servers by trust().");
+  }
+  SSL_CTX* const on = setup.context.get();
+  // The names are sent to clients, so that one with several certificates knows which to show.
+  STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(pem_file.c_str());
+  if (names == nullptr || SSL_CTX_load_verify_file(on, pem_file.c_str()) != 1) {
+    sk_X509_NAME_pop_free(names, X509_NAME_free);
+    io::refuse_setup("No certificate to verify clients by could be loaded from \"" + pem_file +
+                     "\": " + io::last_tls_error() + ". It must be a PEM file.");
+  }
+  SSL_CTX_set_client_CA_list(on, names);
+  // A ticket is good for the servers of this context only; without this none is.
+  constexpr std::string_view kName = "tiffany";
+  SSL_CTX_set_session_id_context(on, reinterpret_cast<const unsigned char*>(kName.data()),
+                                 static_cast<unsigned>(kName.size()));
+  setup.verifies_clients = true;
   return std::move(*this);
 }
 

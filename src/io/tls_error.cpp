@@ -39,10 +39,10 @@ std::string text_of(const ASN1_TIME* time) {
 }
 
 std::string text_of(const GENERAL_NAME& name) {
-  if (name.type == GEN_DNS) {
-    const auto* text = reinterpret_cast<const char*>(ASN1_STRING_get0_data(name.d.dNSName));
-    return harmless(
-        std::string(text, static_cast<std::size_t>(ASN1_STRING_length(name.d.dNSName))));
+  if (name.type == GEN_DNS || name.type == GEN_EMAIL || name.type == GEN_URI) {
+    const ASN1_IA5STRING* const string = name.d.ia5;  // the same member for all three
+    const auto* text = reinterpret_cast<const char*>(ASN1_STRING_get0_data(string));
+    return harmless(std::string(text, static_cast<std::size_t>(ASN1_STRING_length(string))));
   }
   if (name.type == GEN_IPADD) {
     std::array<char, INET6_ADDRSTRLEN> text{};
@@ -55,14 +55,9 @@ std::string text_of(const GENERAL_NAME& name) {
 
 // What a certificate is for: "a, b and c".
 std::string names_of(const X509& certificate) {
-  const NamesPtr names(static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(&certificate, NID_subject_alt_name, nullptr, nullptr)));
   std::string all;
   int listed = 0;
-  const int count = names == nullptr ? 0 : sk_GENERAL_NAME_num(names.get());
-  for (int i = 0; i < count; ++i) {
-    const std::string name = text_of(*sk_GENERAL_NAME_value(names.get(), i));
-    if (name.empty()) continue;
+  for (const std::string& name : alternative_names_of(certificate)) {
     if (++listed > kNames) return all + " and others";
     all += (listed == 1 ? "" : ", ") + name;
   }
@@ -74,15 +69,19 @@ struct Explanation {
   std::string advice;
 };
 
-constexpr const char* kTrustIt =
-    "If you trust it, add its certificate with TlsContext::trust(); if not, somebody may be "
-    "impersonating the server.";
-
-Explanation explain(const Verdict& verdict, const X509& certificate, const std::string& host) {
+Explanation explain(const Verdict& verdict, const X509& certificate, const std::string& host,
+                    bool we_are_server) {
+  const std::string trust_it =
+      we_are_server
+          ? "If you trust it, add its certificate to the file that verify_clients() reads."
+          : "If you trust it, add its certificate with TlsContext::trust(); if not, somebody may "
+            "be "
+            "impersonating the server.";
+  const std::string other = we_are_server ? "The client" : "The server";
   switch (verdict.error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return {"it expired on " + text_of(X509_get0_notAfter(&certificate)),
-              "The server needs a new one, unless the clock of this machine is wrong."};
+              other + " needs a new one, unless the clock of this machine is wrong."};
     case X509_V_ERR_CERT_NOT_YET_VALID:
       return {"it is not valid before " + text_of(X509_get0_notBefore(&certificate)),
               "Is the clock of this machine right?"};
@@ -91,21 +90,20 @@ Explanation explain(const Verdict& verdict, const X509& certificate, const std::
       return {"it is for " + names_of(certificate) + ", and not for " + host,
               "Connect by a name that it is for, or give the server a certificate for this one."};
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-      return {"it is signed by itself and by nobody that is trusted", kTrustIt};
+      return {"it is signed by itself and by nobody that is trusted", trust_it};
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
       return {"its chain ends at \"" + text_of(X509_get_subject_name(&certificate)) +
                   "\", which is not trusted",
-              kTrustIt};
+              trust_it};
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
       return {"it was issued by \"" + text_of(X509_get_issuer_name(&certificate)) +
                   "\", which is not trusted",
-              std::string(kTrustIt) + " A server must also send the certificates between its own " +
-                  "and the trusted one."};
+              trust_it + " " + other + " must also send the certificates between its own and the " +
+                  "trusted one."};
     default:
-      return {X509_verify_cert_error_string(verdict.error),
-              "The server needs another certificate."};
+      return {X509_verify_cert_error_string(verdict.error), other + " needs another certificate."};
   }
 }
 
@@ -123,7 +121,16 @@ Explanation explain(int reason, bool we_are_server) {
             "It must be for the name that the client connects to, in date, and issued by somebody "
             "that the client trusts."};
   }
+  if (!we_are_server && about_certificates(alert)) {
+    return {std::string("the server refused our certificate (") +
+                SSL_alert_desc_string_long(alert) + ")",
+            "It must be in date, and issued by somebody whom the server gave to verify_clients()."};
+  }
   switch (reason) {
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+      return {"the client showed no certificate", "It needs one: TlsContext::identity()."};
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+      return {"the server wants a certificate of us", "Give it one with TlsContext::identity()."};
     case SSL_R_HTTP_REQUEST:
     case SSL_R_HTTPS_PROXY_REQUEST:
       return {"the client speaks plain HTTP", "Its address should begin with https://."};
@@ -152,6 +159,22 @@ Explanation explain(int reason, bool we_are_server) {
 
 }  // namespace
 
+std::string subject_of(const X509& certificate) {
+  return text_of(X509_get_subject_name(&certificate));
+}
+
+std::vector<std::string> alternative_names_of(const X509& certificate) {
+  const NamesPtr names(static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(&certificate, NID_subject_alt_name, nullptr, nullptr)));
+  std::vector<std::string> all;
+  const int count = names == nullptr ? 0 : sk_GENERAL_NAME_num(names.get());
+  for (int i = 0; i < count; ++i) {
+    std::string name = text_of(*sk_GENERAL_NAME_value(names.get(), i));
+    if (!name.empty()) all.push_back(std::move(name));
+  }
+  return all;
+}
+
 std::string last_tls_error() {
   const unsigned long first = ERR_get_error();
   ERR_clear_error();
@@ -161,12 +184,12 @@ std::string last_tls_error() {
   return reason != nullptr ? reason : "error " + std::to_string(first) + " of OpenSSL";
 }
 
-Error certificate_refused(const Verdict& verdict, const std::string& host,
-                          const std::string& whom) {
+Error certificate_refused(const Verdict& verdict, const std::string& host, const std::string& whom,
+                          bool we_are_server) {
   ERR_clear_error();
   Explanation why = verdict.certificate == nullptr
                         ? Explanation{X509_verify_cert_error_string(verdict.error), ""}
-                        : explain(verdict, *verdict.certificate, host);
+                        : explain(verdict, *verdict.certificate, host, we_are_server);
   std::string sentence = "The certificate of " + whom + " was refused: ";
   if (verdict.depth > 0 && verdict.certificate != nullptr &&
       verdict.error != X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN) {
@@ -184,7 +207,8 @@ Error tls_failure(const std::string& what, bool we_are_server) {
   if (ERR_GET_LIB(first) == ERR_LIB_SSL) why = explain(ERR_GET_REASON(first), we_are_server);
   if (why.what.empty()) why.what = last_tls_error();
   ERR_clear_error();
-  return {Errc::tls_failed,
+  const bool refused = ERR_GET_REASON(first) == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE;
+  return {refused ? Errc::tls_refused : Errc::tls_failed,
           what + " failed: " + why.what + "." + (why.advice.empty() ? "" : " " + why.advice)};
 }
 

@@ -50,7 +50,12 @@ TlsSession::Ptr TlsSession::client(Socket socket, const TlsContext& context,
 }
 
 TlsSession::Ptr TlsSession::server(Socket socket, const TlsContext& context) {
-  return std::make_shared<TlsSession>(std::move(socket), context, true);
+  auto session = std::make_shared<TlsSession>(std::move(socket), context, true);
+  if (session->setup_->verifies_clients) {
+    SSL_set_verify(session->ssl(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
+                   &TlsSession::on_certificate);
+  }
+  return session;
 }
 
 void TlsSession::set_host(std::string_view host) {
@@ -136,7 +141,7 @@ std::string TlsSession::whom() const {
 }
 
 Error TlsSession::failure(bool in_handshake) {
-  if (verdict_.error != X509_V_OK) return certificate_refused(verdict_, host_, whom());
+  if (verdict_.error != X509_V_OK) return certificate_refused(verdict_, host_, whom(), server_);
   return tls_failure((in_handshake ? "The TLS handshake with " : "The TLS stream with ") + whom(),
                      server_);
 }

@@ -16,7 +16,8 @@ class TlsSetup {
   SslContextPtr context;
   std::string alpn;  // each protocol behind a byte with its length, as on the wire
   bool server;
-  bool verifies = true;
+  bool verifies = true;  // of a client: the server's certificate
+  bool verifies_clients = false;
 };
 
 }  // namespace tiffany::io

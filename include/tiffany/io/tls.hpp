@@ -7,7 +7,8 @@
 //   while (const std::size_t n = co_await tls.read(room)) print(room, n);
 //
 // The certificate of the server is verified, with its name, unless the context says in so many words
-// that it is not. TLS 1.2 is the least that is spoken. docs/16-tls.md has more.
+// that it is not. Both sides can show one (mutual TLS): identity() and verify_clients(). TLS 1.2 is
+// the least that is spoken. docs/16-tls.md has more.
 //
 // Errors are Error with the codes tls_failed, tls_refused, tls_truncated, tls_busy, tls_setup and
 // tls_closed, and IoError where the socket failed.
@@ -48,6 +49,12 @@ class TlsContext {
   // The protocols to be spoken inside, the preferred one first: {"h2", "http/1.1"}. A server refuses
   // a client that offers others only.
   TlsContext&& alpn(const std::vector<std::string>& protocols) &&;
+  // Of a client: the certificate, with its chain, and the key that it shows to servers that ask for
+  // one. PEM files, as for server().
+  TlsContext&& identity(const std::string& certificate_file, const std::string& key_file) &&;
+  // Of a server: every client must show a certificate that leads to one of those in this PEM file;
+  // the handshake of any other fails (tls_refused). Who it is: TlsStream::peer_subject(), peer_names().
+  TlsContext&& verify_clients(const std::string& pem_file) &&;
   // Accepts whatever certificate is shown. Whoever can reach into the network can then read and change
   // everything, as without TLS. For tests, and for a first look at a broken server.
   TlsContext&& without_verification() &&;
@@ -111,6 +118,10 @@ class TlsStream {
   // What was agreed on: "TLSv1.3", and a protocol of TlsContext::alpn ("" when none was).
   std::string version() const;
   std::string alpn() const;
+  // Whom the verified certificate of the other side is for: its subject ("CN = anna, O = Example"),
+  // and its alternative names (DNS, e-mail, URI, IP). Empty when it showed none, or none was verified.
+  std::string peer_subject() const;
+  std::vector<std::string> peer_names() const;
   const Socket& socket() const;
 
  private:
