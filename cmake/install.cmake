@@ -1,14 +1,19 @@
 # `cmake --install` and what find_package(tiffany) finds there: the target tiffany::tiffany.
+#
+# Two components. `library` (headers, library, package) needs the target `tiffany` to be built and
+# nothing else; `tools` is the program `tiffany`, and is left out where it was not built:
+#   cmake --build build --target tiffany && cmake --install build --component library
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tiffany)
 
-install(TARGETS tiffany EXPORT tiffanyTargets)
-install(TARGETS tiffany_program)
-install(DIRECTORY include/tiffany DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.hpp)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(EXPORT tiffanyTargets NAMESPACE tiffany:: DESTINATION ${package_dir})
+install(TARGETS tiffany EXPORT tiffanyTargets COMPONENT library)
+install(TARGETS tiffany_program COMPONENT tools OPTIONAL)
+install(DIRECTORY include/tiffany DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
+  FILES_MATCHING PATTERN *.hpp)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+install(EXPORT tiffanyTargets NAMESPACE tiffany:: DESTINATION ${package_dir} COMPONENT library)
 
 configure_package_config_file(cmake/tiffanyConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/tiffanyConfig.cmake
@@ -19,4 +24,4 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tiffanyConfigVersio
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/tiffanyConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/tiffanyConfigVersion.cmake
-  DESTINATION ${package_dir})
+  DESTINATION ${package_dir} COMPONENT library)
