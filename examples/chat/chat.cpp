@@ -1,6 +1,7 @@
 // A chat server with rooms. A line from a client goes to everybody else in its room; "/join name" goes to
-// another room. Each client has a channel for what it is to be told, so that a slow one holds up nobody:
-// when its channel is full, it misses lines.
+// another room. Each client has a channel for what it is to be told. No line is lost: when the channel of
+// a client is full, whoever has something to say to the room waits, and a client that takes no line for
+// five seconds is disconnected.
 //
 //   chat 127.0.0.1:7001     serves until Ctrl-C; try it with nc
 //   chat                    two clients of its own talk to each other, and it ends
@@ -10,55 +11,77 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tiffany/io/buffered.hpp"
 #include "tiffany/io/signals.hpp"
 #include "tiffany/io/socket.hpp"
 #include "tiffany/tiffany.hpp"
 
+using namespace std::chrono_literals;
 using namespace tiffany;
+
+using Outbox = Sender<std::string>;
 
 class ChatRoom {
  public:
-  using Member = std::list<Sender<std::string>>::iterator;
+  using Member = std::list<Outbox>::iterator;
 
-  Member join(Sender<std::string> outbox) { return members_.insert(members_.end(), outbox); }
+  Member join(const Outbox& outbox) { return members_.insert(members_.end(), outbox); }
   void leave(Member member) { members_.erase(member); }
-  void tell_others(Member self, const std::string& line) {
+  // A copy: while a line is being delivered, members come and go.
+  std::vector<Outbox> others(Member self) {
+    std::vector<Outbox> all;
     for (Member other = members_.begin(); other != members_.end(); ++other) {
-      if (other != self) static_cast<void>(other->try_send(line));
+      if (other != self) all.push_back(*other);
     }
+    return all;
   }
 
  private:
-  std::list<Sender<std::string>> members_;
+  std::list<Outbox> members_;
 };
 
 using Rooms = std::map<std::string, ChatRoom>;
 
-Task<void> tell(Socket* client, Receiver<std::string> outbox) {
-  for (;;) {
-    const std::optional<std::string> line = co_await outbox.recv();
-    if (!line) co_return;
-    co_await client->write(*line + "\n");
-  }
-}
-
 // Leaves its room whatever happens.
 class Seat {
  public:
-  Seat(ChatRoom& room, Sender<std::string> outbox) : room_(&room), member_(room.join(outbox)) {}
+  Seat(ChatRoom& room, const Outbox& outbox) : room_(&room), member_(room.join(outbox)) {}
   ~Seat() { room_->leave(member_); }
   Seat(const Seat&) = delete;
   Seat& operator=(const Seat&) = delete;
-  void say(const std::string& line) { room_->tell_others(member_, line); }
+  std::vector<Outbox> others() { return room_->others(member_); }
 
  private:
   ChatRoom* room_;
   ChatRoom::Member member_;
 };
 
-Task<void> listen(Socket* client, Rooms* rooms, Sender<std::string> outbox) {
+Task<void> put(Outbox outbox, std::string line) { co_await outbox.send_from(line); }
+
+// Waits for a full channel, but not for ever: whoever takes nothing is not there any more.
+Task<void> deliver(Outbox to, const std::string& line) {
+  const Posted posted = to.try_send(line);
+  if (posted != Posted::full) co_return;  // accepted, or its client has gone
+  try {
+    const auto sent = co_await within(5s, put(to, line));
+    if (sent.timed_out()) to.close();  // tell_client() ends, and with it the client
+  } catch (const Error& error) {
+    if (error.code() != Errc::channel_closed) throw;  // its client went meanwhile
+  }
+}
+
+Task<void> tell_client(Socket* client, Receiver<std::string> outbox) {
+  for (;;) {
+    const std::optional<std::string> line = co_await outbox.recv();
+    if (!line) break;
+    co_await client->write(*line + "\n");
+  }
+  client->close();  // ends hear_client(), if it was not the one that ended first
+}
+
+Task<void> hear_client(Socket* client, Rooms* rooms, Outbox outbox) {
   BufferedReader reader(*client);
   std::optional<Seat> seat;
   seat.emplace((*rooms)["lobby"], outbox);
@@ -68,25 +91,30 @@ Task<void> listen(Socket* client, Rooms* rooms, Sender<std::string> outbox) {
     if (line->starts_with("/join ")) {
       const std::string name = line->substr(6);
       seat.emplace((*rooms)[name], outbox);
-      static_cast<void>(outbox.try_send("you are in " + name));
+      co_await deliver(outbox, "you are in " + name);
     } else {
-      seat->say(*line);
+      for (const Outbox& other : seat->others()) co_await deliver(other, *line);
     }
   }
 }
 
-Task<void> serve(Socket client, Rooms* rooms) {
+// The two end together. When hear_client() ends, the last sender goes, and tell_client() ends when
+// everything is told; when tell_client() fails or ends first, hear_client() is cancelled or finds its
+// socket closed.
+Task<void> chat(Socket client, Rooms* rooms) {
   auto outbox = channel<std::string>(64);
-  co_await race(listen(&client, rooms, std::move(outbox.sender)),
-                tell(&client, std::move(outbox.receiver)));
+  co_await scope([&](Scope& both) -> Task<void> {
+    both.spawn(hear_client, &client, rooms, std::move(outbox.sender));
+    both.spawn(tell_client, &client, std::move(outbox.receiver));
+    co_return;
+  });
 }
 
-Task<void> accept_all(Listener* listener) {
-  Rooms rooms;
+Task<void> accept_all(Listener* listener, Rooms* rooms) {
   co_await scope(collect_all, [&](Scope& clients) -> Task<void> {
     for (;;) {
       Socket client = co_await listener->accept();
-      clients.spawn(serve, std::move(client), &rooms);
+      clients.spawn(chat, std::move(client), rooms);
     }
   });
 }
@@ -117,14 +145,15 @@ Task<void> demo(Address server) {
 
 Task<void> program(std::string address) {
   Signals stop({SIGINT, SIGTERM});
+  Rooms rooms;
   const bool alone = address.empty();
   Listener listener = Listener::bind(alone ? Address::loopback(0) : Address::parse(address));
   if (alone) {
-    co_await race(accept_all(&listener), until_ctrl_c(&stop), demo(listener.local()));
+    co_await race(accept_all(&listener, &rooms), until_ctrl_c(&stop), demo(listener.local()));
   } else {
     std::printf("listening at %s\n", listener.local().text().c_str());
     std::fflush(stdout);
-    co_await race(accept_all(&listener), until_ctrl_c(&stop));
+    co_await race(accept_all(&listener, &rooms), until_ctrl_c(&stop));
   }
 }
 

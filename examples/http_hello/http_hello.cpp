@@ -1,5 +1,6 @@
-// A small HTTP/1.1 server: our sockets, the parser of Boost.Beast. Keep-alive and pipelining work,
-// a request that is no HTTP gets an answer that says so, and a slow client is not waited for for ever.
+// A small HTTP/1.1 server: our sockets, the parser of Boost.Beast. Keep-alive, pipelining, HEAD and
+// Expect: 100-continue work, a request that is no HTTP gets an answer that says so, and a slow client
+// is not waited for for ever.
 //
 //   http_hello 127.0.0.1:8080     serves until Ctrl-C
 //   http_hello                    answers a request of its own, and ends
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "tiffany/io/signals.hpp"
 #include "tiffany/io/socket.hpp"
@@ -23,20 +25,30 @@ namespace http = boost::beast::http;
 
 using Parser = http::request_parser<http::string_body>;
 
-std::string response(const char* status, const std::string& body) {
+// A HEAD gets the headers of the GET, with the length of a body that does not follow.
+std::string response(const char* status, const std::string& body, bool head = false) {
   return std::string("HTTP/1.1 ") + status +
          "\r\nContent-Type: text/plain\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + body;
+         "\r\n\r\n" + (head ? "" : body);
 }
 
-enum class Came { request, nothing, garbage };
+enum class Came { request, nothing, garbage, miracles };
 
 Task<Came> read_request(Socket& client, beast::flat_buffer& buffer, Parser& parser) {
+  bool answered = false;
   while (!parser.is_done()) {
     beast::error_code error;
     buffer.consume(parser.put(buffer.data(), error));
     if (error && error != http::error::need_more) co_return Came::garbage;
     if (parser.is_done()) break;
+    // "Expect: 100-continue": the client sends the body only after we have said that we want it.
+    if (parser.is_header_done() && !std::exchange(answered, true)) {
+      const beast::string_view expected = parser.get()[http::field::expect];
+      if (!expected.empty() && !beast::iequals(expected, "100-continue")) {
+        co_return Came::miracles;
+      }
+      if (!expected.empty()) co_await client.write("HTTP/1.1 100 Continue\r\n\r\n");
+    }
     const auto room = buffer.prepare(4096);
     const std::size_t n = co_await client.read(Room(room.data(), room.size()));
     if (n == 0) co_return Came::nothing;
@@ -45,7 +57,7 @@ Task<Came> read_request(Socket& client, beast::flat_buffer& buffer, Parser& pars
   co_return Came::request;
 }
 
-Task<void> serve(Socket client) {
+Task<void> answer(Socket client) {
   client.set_no_delay();
   beast::flat_buffer buffer;
   for (;;) {
@@ -59,11 +71,17 @@ Task<void> serve(Socket client) {
       co_await client.write(response("400 Bad Request", "this is not a request\n"));
       co_return;
     }
+    if (*came == Came::miracles) {
+      co_await client.write(
+          response("417 Expectation Failed", "this server meets 100-continue only\n"));
+      co_return;
+    }
     const std::string path(parser.get().target());
+    const bool head = parser.get().method() == http::verb::head;
     if (path == "/") {
-      co_await client.write(response("200 OK", "hello\n"));
+      co_await client.write(response("200 OK", "hello\n", head));
     } else {
-      co_await client.write(response("404 Not Found", "there is only /\n"));
+      co_await client.write(response("404 Not Found", "there is only /\n", head));
     }
     if (!parser.keep_alive()) co_return;
   }
@@ -73,7 +91,7 @@ Task<void> accept_all(Listener* listener) {
   co_await scope(collect_all, [&](Scope& clients) -> Task<void> {
     for (;;) {
       Socket client = co_await listener->accept();
-      clients.spawn(serve, std::move(client));
+      clients.spawn(answer, std::move(client));
     }
   });
 }

@@ -68,6 +68,47 @@ TEST_P(HttpClients, T8_CurlKeepsItsConnectionOverSeveralRequests) {
             "hello\nhello\nthere is only /\n2 (exit code 0)");
 }
 
+Task<std::string> asks_for_heads(Address server) {
+  Socket socket = co_await connect(server);
+  co_await socket.write("HEAD / HTTP/1.1\r\nHost: x\r\n\r\nHEAD /a HTTP/1.1\r\nHost: x\r\n\r\n");
+  socket.shutdown_write();
+  co_return co_await rest_of(&socket);
+}
+
+TEST_P(HttpClients, AHeadIsAnsweredWithTheHeadersOfAGetAndNoBody) {
+  EXPECT_EQ(run(with_server, GetParam(), asks_for_heads).value(),
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\n"
+            "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 16\r\n\r\n"
+            " (exit code 0)");
+}
+
+// The body follows only when the server has said that it may.
+Task<std::string> expects(Address server, std::string expectation) {
+  Socket socket = co_await connect(server);
+  co_await socket.write("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: " +
+                        expectation + "\r\nContent-Length: 5\r\n\r\n");
+  BufferedReader reader(socket);
+  const auto first = co_await within(std::chrono::seconds(5), reader.line());
+  if (first.timed_out()) co_return "no answer to Expect";
+  if ((*first).value_or("") != "HTTP/1.1 100 Continue") co_return (*first).value_or("the end");
+  static_cast<void>(co_await reader.line());
+  co_await socket.write("12345");
+  const auto status = co_await reader.line();
+  co_return (*first).value() + ", " + status.value_or("the end");
+}
+Task<std::string> expects_to_go_on(Address server) { return expects(server, "100-continue"); }
+Task<std::string> expects_miracles(Address server) { return expects(server, "miracles"); }
+
+TEST_P(HttpClients, AClientThatWaitsForContinueIsToldToGoOn) {
+  EXPECT_EQ(run(with_server, GetParam(), expects_to_go_on).value(),
+            "HTTP/1.1 100 Continue, HTTP/1.1 200 OK (exit code 0)");
+}
+
+TEST_P(HttpClients, AnExpectationThatCannotBeMetIsRefused) {
+  EXPECT_EQ(run(with_server, GetParam(), expects_miracles).value(),
+            "HTTP/1.1 417 Expectation Failed (exit code 0)");
+}
+
 Task<std::string> pipelines(Address server) {
   Socket socket = co_await connect(server);
   std::string requests;
