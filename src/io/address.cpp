@@ -118,6 +118,13 @@ std::string Address::text() const {
   return "unix:" + std::string(un.sun_path, strnlen(un.sun_path, length));
 }
 
+std::string_view Address::path() const noexcept {
+  constexpr std::size_t kBefore = offsetof(sockaddr_un, sun_path);
+  if (!is_unix() || size_ <= kBefore) return {};
+  const char* const path = view<sockaddr_un>(storage_).sun_path;
+  return {path, strnlen(path, size_ - kBefore)};  // an abstract name begins with a zero
+}
+
 bool operator==(const Address& a, const Address& b) noexcept {
   return a.size_ == b.size_ && std::memcmp(&a.storage_, &b.storage_, a.size_) == 0;
 }

@@ -1,6 +1,10 @@
 #include "tiffany/io/datagram.hpp"
 
+#include <net/if.h>
+#include <netinet/in.h>
+
 #include <cerrno>
+#include <cstring>
 
 #include "tiffany/io/io_error.hpp"
 
@@ -45,11 +49,14 @@ DatagramSocket DatagramSocket::unbound(int family) {
       take_descriptor(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket", "a datagram socket"));
 }
 
-DatagramSocket DatagramSocket::bind(const Address& address) {
+DatagramSocket DatagramSocket::bind(const Address& address, DatagramOptions options) {
   DatagramSocket made = unbound(address.family());
-  if (::bind(made.descriptor_.fd(), address.data(), address.size()) != 0) {
-    throw_io_error("bind", address.text());
+  const int on = 1;
+  if (options.share_port_ &&
+      setsockopt(made.descriptor_.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) {
+    throw_io_error("SO_REUSEADDR", address.text());
   }
+  made.path_ = SocketPath::bind(made.descriptor_, address);
   return made;
 }
 
@@ -57,6 +64,62 @@ void DatagramSocket::connect(const Address& to) {
   if (::connect(descriptor_.fd(), to.data(), to.size()) != 0) {
     throw_io_error("connect", to.text());
   }
+}
+
+namespace {
+
+unsigned index_of(const std::string& interface) {
+  const unsigned index = if_nametoindex(interface.c_str());
+  if (index == 0) {
+    throw IoError(errno, "if_nametoindex", "\"" + interface + "\"",
+                  "There is no such network interface; `ip link` lists them.");
+  }
+  return index;
+}
+
+}  // namespace
+
+int DatagramSocket::family() const noexcept {
+  int family = AF_UNSPEC;
+  socklen_t size = sizeof family;
+  getsockopt(descriptor_.fd(), SOL_SOCKET, SO_DOMAIN, &family, &size);
+  return family;
+}
+
+void DatagramSocket::change_membership(int option, const Address& group,
+                                       const std::string& interface, const char* what) const {
+  group_req request{};
+  request.gr_interface = index_of(interface);
+  std::memcpy(&request.gr_group, group.data(), group.size());
+  const int level = group.family() == AF_INET6 ? IPPROTO_IPV6 : IPPROTO_IP;
+  if (setsockopt(descriptor_.fd(), level, option, &request, sizeof request) == 0) return;
+  const int number = errno;
+  throw IoError(number, what, group.text() + " at " + interface,
+                number == EINVAL ? "Is it the address of a group (224.0.0.0/4 or ff00::/8)?" : "");
+}
+
+void DatagramSocket::join(const Address& group, const std::string& interface) const {
+  change_membership(MCAST_JOIN_GROUP, group, interface, "join");
+}
+
+void DatagramSocket::leave(const Address& group, const std::string& interface) const {
+  change_membership(MCAST_LEAVE_GROUP, group, interface, "leave");
+}
+
+void DatagramSocket::multicast_through(const std::string& interface, int hops) const {
+  const int fd = descriptor_.fd();
+  const unsigned index = index_of(interface);
+  bool done = false;
+  if (family() == AF_INET6) {
+    done = setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &index, sizeof index) == 0 &&
+           setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) == 0;
+  } else {
+    ip_mreqn request{};
+    request.imr_ifindex = static_cast<int>(index);
+    done = setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &request, sizeof request) == 0 &&
+           setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &hops, sizeof hops) == 0;
+  }
+  if (!done) throw_io_error("multicast through " + interface, fd);
 }
 
 }  // namespace tiffany

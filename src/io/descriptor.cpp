@@ -7,6 +7,7 @@
 
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/io/io_error.hpp"
+#include "tiffany/io/pressure.hpp"
 
 namespace tiffany {
 namespace {
@@ -25,6 +26,7 @@ Descriptor::Descriptor(int fd) noexcept : fd_(fd), incarnation_(next_incarnation
 void Descriptor::close() noexcept {
   if (fd_ < 0) return;
   if (Scheduler* scheduler = Scheduler::current()) scheduler->reactor().closing(fd_);
+  if (pressure_ != nullptr) Pressure::closing(pressure_, incarnation_);
   ::close(std::exchange(fd_, -1));
 }
 

@@ -32,22 +32,26 @@ const char* advice(int number) noexcept {
     case EBADF:
       return "The descriptor is closed.";
     default:
-      return nullptr;
+      return "";
   }
 }
 
-std::string sentence(int number, std::string_view what, std::string_view on) {
+std::string sentence(int number, std::string_view what, std::string_view on,
+                     std::string_view more) {
   std::string text(what);
   text += " on " + std::string(on) + " failed: " + std::strerror(number) + " (errno " +
           std::to_string(number) + ").";
-  if (const char* more = advice(number)) text += std::string(" ") + more;
+  if (!more.empty()) text += " " + std::string(more);
   return text;
 }
 
 }  // namespace
 
 IoError::IoError(int number, std::string_view what, std::string_view on)
-    : Error(Errc::io_failed, sentence(number, what, on)), number_(number) {}
+    : IoError(number, what, on, advice(number)) {}
+
+IoError::IoError(int number, std::string_view what, std::string_view on, std::string_view more)
+    : Error(Errc::io_failed, sentence(number, what, on, more)), number_(number) {}
 
 void throw_io_error(std::string_view what, std::string_view on) { throw IoError(errno, what, on); }
 

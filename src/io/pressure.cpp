@@ -2,22 +2,56 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 #include <new>
+#include <unordered_set>
 #include <utility>
 
 #include "tiffany/base/error.hpp"
 
 namespace tiffany {
 
+namespace {
+
+// All gates. A Descriptor often outlives its gate, and may only look at one that still exists.
+class Gates {
+ public:
+  static Gates& all() {
+    static Gates gates;
+    return gates;
+  }
+  void add(const Pressure* gate) {
+    const std::lock_guard lock(mutex_);
+    gates_.insert(gate);
+  }
+  void remove(const Pressure* gate) noexcept {
+    const std::lock_guard lock(mutex_);
+    gates_.erase(gate);
+  }
+  bool has(const Pressure* gate) noexcept {
+    const std::lock_guard lock(mutex_);
+    return gates_.contains(gate);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<const Pressure*> gates_;
+};
+
+}  // namespace
+
 Pressure::Pressure(std::size_t low, std::size_t high) : low_(low), high_(high) {
-  if (low < high) return;
-  throw Error(Errc::bad_argument, "The marks of a Pressure are " + std::to_string(low) + " and " +
-                                      std::to_string(high) +
-                                      "; the low one must be below the high one.");
+  if (low >= high) {
+    throw Error(Errc::bad_argument, "The marks of a Pressure are " + std::to_string(low) + " and " +
+                                        std::to_string(high) +
+                                        "; the low one must be below the high one.");
+  }
+  Gates::all().add(this);
 }
 
 // Who is still held here would wait for ever.
 Pressure::~Pressure() {
+  Gates::all().remove(this);
   Scheduler* const scheduler = Scheduler::current();
   while (Operation* operation = waiting_.pop()) {
     operation->result = -ECANCELED;
@@ -64,6 +98,23 @@ void Pressure::hold(Operation& operation) noexcept {
 void Pressure::let_go(Operation& operation) noexcept {
   waiting_.remove(operation);
   --waiting_count_;
+}
+
+void Pressure::closing(Pressure* gate, std::uint32_t incarnation) noexcept {
+  Scheduler* const scheduler = Scheduler::current();
+  if (scheduler != nullptr && Gates::all().has(gate)) gate->end_held(*scheduler, incarnation);
+}
+
+void Pressure::end_held(Scheduler& scheduler, std::uint32_t incarnation) noexcept {
+  for (Operation* operation = waiting_.first(); operation != nullptr;) {
+    Operation* const next = operation->next;
+    if (operation->incarnation == incarnation) {
+      let_go(*operation);
+      operation->result = -ECANCELED;
+      operation->done(scheduler, *operation);
+    }
+    operation = next;
+  }
 }
 
 Pressure::Pass::Pass(Pressure& gate) noexcept

@@ -40,6 +40,14 @@ class SpawnPlan {
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
   }
+  // The first terminal that the leader of a session opens becomes its controlling one.
+  void use_terminal(const std::string& path) noexcept {
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+    posix_spawn_file_actions_addopen(&actions, 0, path.c_str(), O_RDWR, 0);
+    posix_spawn_file_actions_adddup2(&actions, 0, 1);
+    posix_spawn_file_actions_adddup2(&actions, 0, 2);
+  }
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
@@ -113,12 +121,16 @@ Process::Process(const Command& command) : name_(command.text()) {
     theirs.push_back(std::move(we_write ? made.read_end : made.write_end));
     posix_spawn_file_actions_adddup2(&plan.actions, theirs.back().descriptor().fd(), number);
   };
-  if (!command.pipe_input_) {
-    posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
+  if (!command.terminal_.empty()) {
+    plan.use_terminal(command.terminal_);
+  } else {
+    if (!command.pipe_input_) {
+      posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
+    }
+    give(command.pipe_input_, 0, input_, true);
+    give(command.pipe_output_, 1, output_, false);
+    give(command.pipe_errors_, 2, errors_, false);
   }
-  give(command.pipe_input_, 0, input_, true);
-  give(command.pipe_output_, 1, output_, false);
-  give(command.pipe_errors_, 2, errors_, false);
   if (!command.directory_.empty()) {
     posix_spawn_file_actions_addchdir_np(&plan.actions, command.directory_.c_str());
   }

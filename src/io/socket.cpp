@@ -40,11 +40,8 @@ Listener Listener::bind(const Address& address, ListenOptions options) {
   Descriptor made = make_socket(address);
   if (!address.is_unix()) set(made, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
   if (options.share_port_) set(made, SOL_SOCKET, SO_REUSEPORT, 1, "SO_REUSEPORT");
-  if (::bind(made.fd(), address.data(), address.size()) != 0) {
-    throw_io_error("bind", address.text());
-  }
-  if (::listen(made.fd(), options.backlog_) != 0) throw_io_error("listen", address.text());
-  return Listener(std::move(made));
+  SocketPath path = SocketPath::bind(made, address, options.backlog_);
+  return Listener(std::move(made), std::move(path));
 }
 
 Connect::Connect(const Address& to) : Connect(to, make_socket(to)) {}

@@ -8,6 +8,7 @@
 #include "io/reactors.hpp"
 #include "support/harness.hpp"
 #include "tiffany/io/pipe.hpp"
+#include "tiffany/io/socket.hpp"
 
 namespace tiffany {
 namespace {
@@ -75,6 +76,54 @@ TEST_P(PressureTest, T15_AHeldReadCanBeCancelledAndIsSeenInTheDump) {
   reader.cancel();
   scheduler.run();
   EXPECT_EQ(pressure.waiting(), 0u);
+}
+
+Task<void> accepts(Listener* listener, Trace* trace) {
+  Socket client = co_await listener->accept();
+  trace->push_back("accepted");
+}
+
+Task<void> connects(Address to, Pressure* pressure, Trace* trace) {
+  Socket client = co_await connect(to);  // the kernel says yes: there is room in the backlog
+  for (int i = 0; i < 3; ++i) co_await sleep(std::chrono::milliseconds(1));
+  trace->push_back("held " + std::to_string(pressure->waiting()));
+  pressure->remove(1);
+}
+
+TEST_P(PressureTest, AnAcceptIsHeldWhileTheGateIsClosed) {
+  Listener listener = Listener::bind(Address::loopback(0));
+  Pressure pressure(0, 1);
+  listener.hold_at(pressure);
+  pressure.add(1);
+  Trace trace;
+  Scheduler scheduler(options());
+  scheduler.spawn(accepts, &listener, &trace);
+  scheduler.spawn(connects, listener.local(), &pressure, &trace);
+  scheduler.run();
+  EXPECT_EQ(trace, (Trace{"held 1", "accepted"}));
+}
+
+// Otherwise the read would begin when the gate opens, on whatever has the number by then.
+Task<void> closes_and_opens(Pipe* pipe, Pressure* pressure) {
+  pipe->read_end.close();
+  Pipe another = make_pipe();
+  co_await another.write_end.write("of somebody else");
+  pressure->remove(1);
+  co_await sleep(std::chrono::milliseconds(1));
+}
+
+TEST_P(PressureTest, ClosingADescriptorEndsTheOperationsThatAreHeldOfIt) {
+  Pipe pipe = make_pipe();
+  Pressure pressure(0, 1);
+  pipe.read_end.hold_at(pressure);
+  pressure.add(1);
+  Trace trace;
+  Scheduler scheduler(options());
+  auto reader = scheduler.spawn(reads, &pipe.read_end, &pressure, &trace, std::string("got "));
+  scheduler.spawn(closes_and_opens, &pipe, &pressure);
+  scheduler.run();
+  EXPECT_EQ(code_of(outcome_of(reader, false).error()), Errc::io_failed);
+  EXPECT_EQ(trace, Trace());
 }
 
 Task<void> passes(Pressure* pressure, Trace* trace, std::string name) {

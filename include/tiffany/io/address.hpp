@@ -28,6 +28,8 @@ class Address {
 
   std::string text() const;
   bool is_unix() const noexcept { return storage_.ss_family == AF_UNIX; }
+  // Of a unix socket that is a file; empty for every other address.
+  std::string_view path() const noexcept;
   // 0 where there are none.
   std::uint16_t port() const noexcept;
   int family() const noexcept { return storage_.ss_family; }

@@ -1,10 +1,15 @@
-// Lines and exact numbers of bytes from a stream that gives them as they come.
+// Lines and exact numbers of bytes from a stream that gives them as they come; and small writes
+// gathered into large ones. Over every stream (io/stream.hpp): sockets, TLS, pipes.
 //
 //   BufferedReader reader(socket);
 //   while (std::optional<std::string> line = co_await reader.line()) ...
 //
-// `Stream` is anything with an awaitable read(Room). What has been read ahead stays in the reader when
-// a call is cancelled, so that nothing is lost; it has a bound, and a line beyond it is an error.
+//   BufferedWriter writer(socket);
+//   for (const Row& row : rows) co_await writer.write(row.text());
+//   co_await writer.flush();
+//
+// Cancel. What has been read ahead stays in the reader when a call is cancelled, and what was not
+// written yet in the writer, so that nothing is lost. Both have a bound; a line beyond it is an error.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +25,11 @@
 
 namespace tiffany {
 
-template <class Stream>
+template <ReadStream S>
 class BufferedReader {
  public:
   // Refers to the stream, which must outlive it. `most`: bytes that it holds at a time.
-  explicit BufferedReader(Stream& stream, std::size_t most = 65536)
-      : stream_(&stream), most_(most) {}
+  explicit BufferedReader(S& stream, std::size_t most = 65536) : stream_(&stream), most_(most) {}
 
   // The next line, without its "\n" or "\r\n". None at the end of the stream; a last line without an
   // end counts. Throws Errc::line_too_long.
@@ -118,11 +122,72 @@ class BufferedReader {
                                          " bytes that were asked for.");
   }
 
-  Stream* stream_;
+  S* stream_;
   std::size_t most_;
   std::string buffer_;
   std::size_t begin_ = 0;
   std::string room_;
+};
+
+template <WriteStream S>
+class BufferedWriter {
+ public:
+  // Refers to the stream, which must outlive it. `most`: bytes that it holds at a time. What was not
+  // flushed when it is destroyed is not written.
+  explicit BufferedWriter(S& stream, std::size_t most = 16384) : stream_(&stream), most_(most) {}
+  BufferedWriter(const BufferedWriter&) = delete;
+  BufferedWriter& operator=(const BufferedWriter&) = delete;
+
+  // Keeps the bytes, or writes them when there are too many to keep. Gives their number.
+  // Cancel. Before start and while parked: either none of these bytes was taken, and Cancelled is
+  // thrown, or a part of them was written and its size is given. After completion: all were taken.
+  Task<std::size_t> write(Bytes bytes) {
+    if (size() + bytes.size() > most_) co_await flush();
+    if (bytes.size() >= most_) co_return co_await stream_->write(bytes);
+    buffer_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    co_return bytes.size();
+  }
+
+  // Writes what is kept.
+  // Cancel. Before start and while parked: what was not written stays. After completion: it was.
+  Task<void> flush() {
+    while (size() > 0) {
+      const Account account(*this);
+      went_ = co_await stream_->write(Bytes(buffer_));
+    }
+  }
+
+  // Bytes that were taken and not written yet.
+  std::size_t size() const noexcept { return buffer_.size(); }
+
+ private:
+  // Forgets what the stream has taken, also when the write threw. A TLS stream takes bytes for good
+  // before they are on their way, and says how many.
+  class Account {
+   public:
+    explicit Account(BufferedWriter& writer) noexcept : writer_(writer), before_(taken()) {
+      writer_.went_ = 0;
+    }
+    ~Account() { writer_.buffer_.erase(0, std::max(writer_.went_, taken() - before_)); }
+    Account(const Account&) = delete;
+    Account& operator=(const Account&) = delete;
+
+   private:
+    std::size_t taken() const noexcept {
+      if constexpr (requires { writer_.stream_->written(); }) {
+        return static_cast<std::size_t>(writer_.stream_->written());
+      } else {
+        return 0;
+      }
+    }
+    BufferedWriter& writer_;
+    std::size_t before_;
+  };
+
+  S* stream_;
+  std::size_t most_;
+  std::string buffer_;
+  std::size_t went_ = 0;
 };
 
 }  // namespace tiffany

@@ -4,6 +4,15 @@
 //   co_await socket.send("ping", server);
 //   Datagram got = co_await socket.receive(room);
 //
+// Multicast: every socket that is bound to the port and has joined the group gets each datagram.
+//
+//   const Address group = Address::ip("239.1.2.3", 7000);
+//   DatagramSocket hears = DatagramSocket::bind(group, DatagramOptions().share_port());
+//   hears.join(group, "eth0");
+//   DatagramSocket says = DatagramSocket::unbound(AF_INET);
+//   says.multicast_through("eth0");
+//   co_await says.send("hello", group);
+//
 // Cancel: see io/io_call.hpp. A datagram that has been received is never lost to a cancel.
 #pragma once
 
@@ -12,9 +21,11 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "tiffany/io/address.hpp"
+#include "tiffany/io/socket_path.hpp"
 #include "tiffany/io/stream.hpp"
 
 namespace tiffany {
@@ -56,10 +67,35 @@ class [[nodiscard("send does nothing until awaited: co_await socket.send(...)")]
   msghdr message_{};
 };
 
+class DatagramOptions {
+ public:
+  DatagramOptions() noexcept = default;
+  // Several sockets may be bound to the address, as those who listen to one group are (SO_REUSEADDR).
+  DatagramOptions&& share_port(bool on = true) && noexcept {
+    share_port_ = on;
+    return std::move(*this);
+  }
+
+ private:
+  friend class DatagramSocket;
+  bool share_port_ = false;
+};
+
 class DatagramSocket {
  public:
   DatagramSocket() noexcept = default;
-  static DatagramSocket bind(const Address& address);
+  ~DatagramSocket() { close(); }
+  DatagramSocket(DatagramSocket&&) noexcept = default;
+  DatagramSocket& operator=(DatagramSocket&& other) noexcept {
+    if (this != &other) {
+      close();
+      descriptor_ = std::move(other.descriptor_);
+      path_ = std::move(other.path_);
+    }
+    return *this;
+  }
+  // The file of a unix path is removed by close(); see io/socket_path.hpp. Throws IoError.
+  static DatagramSocket bind(const Address& address, DatagramOptions options = DatagramOptions());
   // One that is not bound; the system gives it an address when it sends.
   static DatagramSocket unbound(int family);
   // Receives from there only, and sends there when no address is given. Does not wait.
@@ -72,13 +108,28 @@ class DatagramSocket {
   SendDatagram send(Bytes bytes) const noexcept {
     return SendDatagram(descriptor_, bytes, std::nullopt);
   }
+  // Receives what is sent to a group (the port does not matter) and arrives at an interface ("lo",
+  // "eth0"); leave() undoes it, and so does close(). Throws IoError. Plain calls.
+  void join(const Address& group, const std::string& interface) const;
+  void leave(const Address& group, const std::string& interface) const;
+  // Through which interface, and over how many routers, this socket sends to groups. Without this:
+  // the one that the system chooses, and 1: the local network only.
+  void multicast_through(const std::string& interface, int hops = 1) const;
+
   Address local() const { return *local_address(descriptor_.fd()); }
-  void close() noexcept { descriptor_.close(); }
+  void close() noexcept {
+    path_.remove();
+    descriptor_.close();
+  }
   const Descriptor& descriptor() const noexcept { return descriptor_; }
 
  private:
   explicit DatagramSocket(Descriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
+  void change_membership(int option, const Address& group, const std::string& interface,
+                         const char* what) const;
+  int family() const noexcept;
   Descriptor descriptor_;
+  SocketPath path_;
 };
 
 }  // namespace tiffany

@@ -12,6 +12,8 @@ class IoError : public Error {
  public:
   // `what` and `on`: "recv" and "tcp 127.0.0.1:80".
   IoError(int number, std::string_view what, std::string_view on);
+  // `advice`: what to do, where more is known than the errno says.
+  IoError(int number, std::string_view what, std::string_view on, std::string_view advice);
 
   // The errno: ECONNRESET, ENOSPC, ...
   int number() const noexcept { return number_; }

@@ -11,8 +11,9 @@
 // go on in the order they came. Between the marks everything stays as it is, so that it does not flutter.
 // Writes are never held: they are how the pressure falls.
 //
-// A task that is held can be cancelled like any other. The gate must outlive the descriptors it is given
-// to, and belongs to the scheduler of the tasks that use it. Without I/O: co_await pressure.pass().
+// A task that is held can be cancelled like any other, and closing its descriptor ends the held operation
+// with an IoError. The gate must outlive the operations on the descriptors it is given to, and belongs to
+// the scheduler of the tasks that use it. Without I/O: co_await pressure.pass().
 #pragma once
 
 #include <cstddef>
@@ -52,9 +53,13 @@ class Pressure {
   // For operations.
   void hold(Operation& operation) noexcept;
   void let_go(Operation& operation) noexcept;
+  // A descriptor that was tagged with `gate` is about to be closed: ends what is held of it. The gate
+  // may be gone already.
+  static void closing(Pressure* gate, std::uint32_t incarnation) noexcept;
 
  private:
   void open();
+  void end_held(Scheduler& scheduler, std::uint32_t incarnation) noexcept;
 
   std::size_t low_;
   std::size_t high_;

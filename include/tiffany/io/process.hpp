@@ -58,9 +58,11 @@ class Command {
 
  private:
   friend class Process;
+  friend class Terminal;
   std::vector<std::string> words_;
   std::vector<std::string> environment_;
   std::string directory_;
+  std::string terminal_;  // a path: see io/terminal.hpp
   bool pipe_input_ = false;
   bool pipe_output_ = false;
   bool pipe_errors_ = false;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tiffany/io/address.hpp"
+#include "tiffany/io/socket_path.hpp"
 #include "tiffany/io/stream.hpp"
 
 namespace tiffany {
@@ -63,20 +64,43 @@ class ListenOptions {
   bool share_port_ = false;
 };
 
+// Where connections arrive. Most servers need no more than `co_await serve(listener, handler)`
+// (io/serve.hpp), which also deals with what accept() throws under load.
 class Listener {
  public:
   Listener() noexcept = default;
-  // Port 0: any free one; local() says which. Throws IoError. A plain call: it does not wait.
+  ~Listener() { close(); }
+  Listener(Listener&&) noexcept = default;
+  Listener& operator=(Listener&& other) noexcept {
+    if (this != &other) {
+      close();
+      descriptor_ = std::move(other.descriptor_);
+      path_ = std::move(other.path_);
+    }
+    return *this;
+  }
+  // Port 0: any free one; local() says which. The file of a unix path is removed by close(); a file
+  // that a dead process has left is taken over (io/socket_path.hpp). Throws IoError. A plain call.
   static Listener bind(const Address& address, ListenOptions options = ListenOptions());
 
   Accept accept() const noexcept { return Accept(descriptor_); }
   Address local() const { return *local_address(descriptor_.fd()); }
-  void close() noexcept { descriptor_.close(); }
+  // Ends an accept() of another task with an IoError, and a serve() without one.
+  void close() noexcept {
+    path_.remove();
+    descriptor_.close();
+  }
+  explicit operator bool() const noexcept { return static_cast<bool>(descriptor_); }
+  // While that gate is closed no accept() is begun: connections wait in the backlog. See
+  // io/pressure.hpp.
+  void hold_at(Pressure& gate) noexcept { descriptor_.hold_at(gate); }
   const Descriptor& descriptor() const noexcept { return descriptor_; }
 
  private:
-  explicit Listener(Descriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
+  Listener(Descriptor descriptor, SocketPath path) noexcept
+      : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
   Descriptor descriptor_;
+  SocketPath path_;
 };
 
 // co_await connect(address): a connected socket.

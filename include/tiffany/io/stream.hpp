@@ -7,6 +7,7 @@
 // it does when it lives in the awaiting frame. Cancel: see io/io_call.hpp.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -99,5 +100,34 @@ class ByteStream {
   Descriptor descriptor_;
   bool socket_ = false;
 };
+
+namespace detail {
+// What an awaited read or write gives: the number of bytes.
+template <class A>
+concept GivesCount = requires(A& call) {
+  { call.finish() } -> std::convertible_to<std::size_t>;
+} || std::same_as<typename A::value_type, std::size_t>;
+}  // namespace detail
+
+// What code is written against that does not care what it reads from: ByteStream (pipes), Socket,
+// TlsStream, BufferedReader, AnyStream. The contracts:
+//
+// read(room): awaited, gives the number of bytes that came, at most as many as there is room; 0 is the
+// end. A cancel loses no byte: it was delivered, or the next read gives it.
+template <class S>
+concept ReadStream = requires(S& stream, Room room) {
+  { stream.read(room) } -> detail::GivesCount;
+};
+// write(bytes): awaited, writes everything and gives the number of bytes, or fewer when it was
+// cancelled on the way.
+template <class S>
+concept WriteStream = requires(S& stream, Bytes bytes) {
+  { stream.write(bytes) } -> detail::GivesCount;
+};
+// Both, and close(), which ends what other tasks have under way with an error.
+template <class S>
+concept Stream = ReadStream<S> && WriteStream<S> && requires(S& stream) { stream.close(); };
+
+static_assert(Stream<ByteStream>);
 
 }  // namespace tiffany

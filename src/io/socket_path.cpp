@@ -1,0 +1,183 @@
+#include "tiffany/io/socket_path.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "tiffany/io/io_error.hpp"
+
+namespace tiffany {
+namespace {
+
+// Whoever holds the lock makes a handful of system calls; so many milliseconds are plenty.
+constexpr int kMostTries = 50;
+
+// Serialises looking at a path and changing what is there. On the directory and not on a file of its
+// own: nothing is left behind.
+class DirectoryLock {
+ public:
+  explicit DirectoryLock(const std::string& path) noexcept {
+    std::array<char, sizeof(sockaddr_un::sun_path) + 1> directory{};
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) {
+      directory[0] = '.';
+    } else {
+      std::memcpy(directory.data(), path.data(), slash == 0 ? 1 : slash);
+    }
+    fd_ = ::open(directory.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; fd_ >= 0 && !held_ && i < kMostTries; ++i) {
+      if (i > 0) {
+        const timespec pause{0, 1'000'000};
+        nanosleep(&pause, nullptr);
+      }
+      held_ = flock(fd_, LOCK_EX | LOCK_NB) == 0;
+    }
+  }
+  ~DirectoryLock() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+  // Not when the directory may not be read, or somebody else does not let go of it.
+  bool held() const noexcept { return held_; }
+
+ private:
+  int fd_ = -1;
+  bool held_ = false;
+};
+
+int type_of(const Descriptor& socket) noexcept {
+  int type = SOCK_STREAM;
+  socklen_t size = sizeof type;
+  getsockopt(socket.fd(), SOL_SOCKET, SO_TYPE, &type, &size);
+  return type;
+}
+
+[[noreturn]] void refuse(const Address& address, const std::string& why) {
+  throw IoError(EADDRINUSE, "bind", address.text(), why);
+}
+
+std::string who_has(int connected) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  const bool known = getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+  const std::string who =
+      known && peer.pid > 0 ? "Process " + std::to_string(peer.pid) : "Another process";
+  return who + " has this socket open. Stop that process, or choose another path.";
+}
+
+// Returns when nobody has the socket at this address open; throws otherwise.
+void require_dead(const Address& address, int type) {
+  const Descriptor probe =
+      take_descriptor(socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket", "a probe");
+  if (::connect(probe.fd(), address.data(), address.size()) == 0) {
+    refuse(address, who_has(probe.fd()));
+  }
+  switch (errno) {
+    case ECONNREFUSED:
+    case ENOENT:  // gone meanwhile
+      return;
+    case EACCES:
+    case EPERM:
+      refuse(address,
+             "There is a socket that this process may not connect to, so that nothing is known of "
+             "who has it. Remove the file, or choose another path.");
+    default:  // EAGAIN: its backlog is full; EPROTOTYPE: a socket of another type
+      refuse(address,
+             "Another process has this socket open. Stop that process, or choose another path.");
+  }
+}
+
+void remove_dead(const Address& address, const std::string& path, int type,
+                 const DirectoryLock& lock) {
+  struct stat before{};
+  if (lstat(path.c_str(), &before) != 0) return;  // gone meanwhile
+  if (!S_ISSOCK(before.st_mode)) {
+    refuse(address,
+           "There is a file that is no socket, and it was left alone. Remove that file, or choose "
+           "another path.");
+  }
+  require_dead(address, type);
+  if (!lock.held()) {
+    refuse(address,
+           "Nobody listens there, but the directory could not be locked to take the path over. "
+           "Remove the file, or choose another path.");
+  }
+  struct stat now{};
+  if (lstat(path.c_str(), &now) != 0) return;
+  if (now.st_ino != before.st_ino || now.st_dev != before.st_dev) {
+    refuse(address, "Another process took the path at this moment. Choose another path.");
+  }
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) throw_io_error("remove", address.text());
+}
+
+void listen_at(const Descriptor& socket, const Address& address, std::optional<int> backlog) {
+  if (backlog && ::listen(socket.fd(), *backlog) != 0) throw_io_error("listen", address.text());
+}
+
+}  // namespace
+
+SocketPath& SocketPath::operator=(SocketPath&& other) noexcept {
+  if (this != &other) {
+    remove();
+    path_ = std::exchange(other.path_, std::string());
+    device_ = other.device_;
+    inode_ = other.inode_;
+    owner_ = other.owner_;
+  }
+  return *this;
+}
+
+SocketPath SocketPath::bind(const Descriptor& socket, const Address& address,
+                            std::optional<int> backlog) {
+  const auto try_to = [&] { return ::bind(socket.fd(), address.data(), address.size()) == 0; };
+  SocketPath made;
+  const std::string path(address.path());
+  if (path.empty()) {
+    if (!try_to()) {
+      if (errno == EADDRINUSE && address.is_unix()) {
+        refuse(address,
+               "Another process has this name. Stop that process, or choose another name.");
+      }
+      throw_io_error("bind", address.text());
+    }
+    listen_at(socket, address, backlog);
+    return made;
+  }
+  // Until it listens: a socket that is bound and does not listen yet looks like a dead one.
+  const DirectoryLock lock(path);
+  if (!try_to()) {
+    if (errno != EADDRINUSE) throw_io_error("bind", address.text());
+    remove_dead(address, path, type_of(socket), lock);
+    if (!try_to()) throw_io_error("bind", address.text());
+  }
+  struct stat file{};
+  if (lstat(path.c_str(), &file) == 0) {
+    made.path_ = path;
+    made.device_ = file.st_dev;
+    made.inode_ = file.st_ino;
+    made.owner_ = getpid();
+  }
+  listen_at(socket, address, backlog);
+  return made;
+}
+
+void SocketPath::remove() noexcept {
+  if (path_.empty() || owner_ != getpid()) return;
+  const DirectoryLock lock(path_);  // where there is none, the inode has to do
+  struct stat now{};
+  if (lstat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_) {
+    unlink(path_.c_str());
+  }
+  path_.clear();
+}
+
+}  // namespace tiffany
