@@ -4,6 +4,12 @@
 
 namespace tiffany::detail {
 
+std::source_location caller_site() noexcept {
+  const Scheduler* scheduler = Scheduler::current();
+  const TaskRecord* running = scheduler != nullptr ? scheduler->running() : nullptr;
+  return running != nullptr ? running->spawn_site() : std::source_location();
+}
+
 SpawnContext::SpawnContext(Scope* scope) : scope_(scope) {
   if (const TaskRecord* running = scheduler().running()) {
     if (const Heritage* has = running->heritage()) context_ = has->context;

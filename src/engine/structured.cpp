@@ -18,12 +18,6 @@ Task<void> close_scope(Scope& scope) {
   scope.finish();
 }
 
-void cancel_losers(Scope& scope) noexcept {
-  Scheduler& scheduler = scope.scheduler();
-  scope.cancel_all(scheduler.reason(CancelCause::race_decided, "another contender was decided",
-                                    scheduler.running()->spawn_site()));
-}
-
 TimedRegion::TimedRegion(Duration limit, std::source_location site)
     : Timer(&TimedRegion::on_time), scheduler_(Scheduler::require("within()")), site_(site) {
   if (limit < Duration::zero()) {

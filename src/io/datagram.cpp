@@ -14,11 +14,15 @@ ReceiveDatagram::ReceiveDatagram(const Descriptor& from, Room room) noexcept
     : IoCall(Kind::recv_msg, from) {
   part_.iov_base = room.data();
   part_.iov_len = room.size();
+}
+
+Answer ReceiveDatagram::start(Scheduler& scheduler, TaskRecord& task) {
   message_.msg_name = &sender_;
   message_.msg_namelen = sizeof sender_;
   message_.msg_iov = &part_;
   message_.msg_iovlen = 1;
   memory = &message_;
+  return IoCall::start(scheduler, task);
 }
 
 Datagram ReceiveDatagram::finish() const {
@@ -35,6 +39,9 @@ SendDatagram::SendDatagram(const Descriptor& from, Bytes bytes,
     : IoCall(Kind::send_msg, from), to_(to) {
   part_.iov_base = const_cast<std::byte*>(bytes.data());  // only read from
   part_.iov_len = bytes.size();
+}
+
+Answer SendDatagram::start(Scheduler& scheduler, TaskRecord& task) {
   if (to_) {
     message_.msg_name = const_cast<sockaddr*>(to_->data());
     message_.msg_namelen = to_->size();
@@ -42,6 +49,7 @@ SendDatagram::SendDatagram(const Descriptor& from, Bytes bytes,
   message_.msg_iov = &part_;
   message_.msg_iovlen = 1;
   memory = &message_;
+  return IoCall::start(scheduler, task);
 }
 
 DatagramSocket DatagramSocket::unbound(int family) {

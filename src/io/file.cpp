@@ -32,15 +32,22 @@ int flags_of(FileMode mode) noexcept {
 
 OpenFile::OpenFile(std::string path, FileMode mode)
     : IoCall(Kind::open, -1), path_(std::move(path)) {
-  memory = path_.data();
   size = 0666;
   flags = flags_of(mode);
 }
 
+Answer OpenFile::start(Scheduler& scheduler, TaskRecord& task) {
+  memory = path_.data();
+  return IoCall::start(scheduler, task);
+}
+
 FileCall::FileCall(Kind what, std::string path, std::string to, const char* name)
-    : IoCall(what, -1), verb_(name), path_(std::move(path)), to_(std::move(to)) {
+    : IoCall(what, -1), verb_(name), path_(std::move(path)), to_(std::move(to)) {}
+
+Answer FileCall::start(Scheduler& scheduler, TaskRecord& task) {
   memory = path_.data();
   other = to_.c_str();
+  return IoCall::start(scheduler, task);
 }
 
 std::string FileCall::subject() const {

@@ -46,9 +46,12 @@ Listener Listener::bind(const Address& address, ListenOptions options) {
 
 Connect::Connect(const Address& to) : Connect(to, make_socket(to)) {}
 Connect::Connect(const Address& to, Descriptor descriptor) noexcept
-    : IoCall(Kind::connect, descriptor), to_(to), descriptor_(std::move(descriptor)) {
+    : IoCall(Kind::connect, descriptor), to_(to), descriptor_(std::move(descriptor)) {}
+
+Answer Connect::start(Scheduler& scheduler, TaskRecord& task) {
   memory = const_cast<sockaddr*>(to_.data());
   size = to_.size();
+  return IoCall::start(scheduler, task);
 }
 
 }  // namespace tiffany

@@ -20,7 +20,10 @@ class MessageCall final : public IoCall {
       : IoCall(what, on) {
     message_.msg_iov = parts;
     message_.msg_iovlen = count;
+  }
+  Answer start(Scheduler& scheduler, TaskRecord& task) {
     memory = &message_;
+    return IoCall::start(scheduler, task);
   }
   std::size_t finish() const { return outcome(); }
 

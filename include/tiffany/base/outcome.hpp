@@ -103,6 +103,8 @@ class Timed {
   }
   Value& operator*() & { return value(); }
   const Value& operator*() const& { return value(); }
+  Value* operator->() { return &value(); }
+  const Value* operator->() const { return &value(); }
 
  private:
   void check() const {

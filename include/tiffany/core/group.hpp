@@ -1,14 +1,14 @@
-// Waiting for several waitables at once: gather, all_settled, race, any.
+// Waiting for several handles at once: gather, all_settled, race. The same functions take everything
+// else that can be awaited, mixed with handles: engine/combine.hpp.
 //
-//   auto both = co_await gather(a, b);        Gathered: both.get<0>(), both.get<1>()
+//   auto [x, y] = co_await gather(a, b);      Gathered; x and y as named, or both.get<0>()
 //   auto all  = co_await gather(handles);     std::vector<T>, in the order of the handles
 //   auto ends = co_await all_settled(handles) std::vector<Outcome<T>>; never throws
-//   auto won  = co_await race(handles)        Raced<T>: won.index, won.value, won.rest
+//   auto [which, value, rest] = co_await race(handles)   Won: won.index, won.value, won.rest
 //
 // gather fails fast: the first failure (or cancellation) is thrown at once, and the others go on.
 // race is decided by the first to settle, errors included; of several that are settled already the
-// one with the lowest index. Nothing is cancelled: the handles are the caller's. For operations
-// that are started, decided and ended in one expression see race and any in engine/structured.hpp.
+// one with the lowest index. Nothing is cancelled: the handles are the caller's.
 //
 // gather and all_settled append what the awaited tasks have told (core/store.hpp) to the log of the
 // task that awaits, in the order of the arguments: gather when it succeeds; all_settled of those that
@@ -60,6 +60,12 @@ enum class GroupMode : std::uint8_t {
 // The part that knows no types: a call that registers with a number of waitables.
 class GroupCall : public SystemCall {
  public:
+  // One for each awaited waitable; the derived call owns the array, or who made it.
+  struct Entry {
+    Waiter waiter;
+    Waitable* target = nullptr;
+  };
+
   Answer start(Scheduler& scheduler, TaskRecord& task);
   void withdraw(TaskRecord& task) noexcept override;
   void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override;
@@ -68,6 +74,7 @@ class GroupCall : public SystemCall {
 
  protected:
   explicit GroupCall(GroupMode mode) noexcept : mode_(mode) {}
+  GroupCall(GroupCall&& other) noexcept : SystemCall(), mode_(other.mode_) {}
   ~GroupCall() = default;
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -96,11 +103,6 @@ class GroupCall : public SystemCall {
     Ref<LogLink> last_;
   };
 
-  // One for each awaited waitable; the derived call owns the array.
-  struct Entry {
-    Waiter waiter;
-    Waitable* target = nullptr;
-  };
   void attach(Entry* entries, std::size_t count) noexcept {
     entries_ = entries;
     count_ = count;
@@ -117,52 +119,75 @@ class GroupCall : public SystemCall {
   bool told_ = false;  // one of those that settled left something for the log
 };
 
-// The results of a gather over different types, in the order of the arguments; Unit for void.
+// What gather and all_settled give: a std::tuple with get<I>(), so that `auto [a, b] = co_await
+// gather(x, y)` and `both.get<0>()` mean the same. Unit stands for void.
 template <class... Ts>
-class Gathered {
+class Gathered : public std::tuple<ValueOf<Ts>...> {
  public:
-  explicit Gathered(ValueOf<Ts>... values) : values_(std::move(values)...) {}
+  explicit Gathered(ValueOf<Ts>... values) : std::tuple<ValueOf<Ts>...>(std::move(values)...) {}
 
   template <std::size_t I>
   auto& get() noexcept {
-    return std::get<I>(values_);
+    return std::get<I>(tuple());
   }
   template <std::size_t I>
   const auto& get() const noexcept {
-    return std::get<I>(values_);
+    return std::get<I>(tuple());
   }
-  const std::tuple<ValueOf<Ts>...>& tuple() const noexcept { return values_; }
-
- private:
-  std::tuple<ValueOf<Ts>...> values_;
+  std::tuple<ValueOf<Ts>...>& tuple() noexcept { return *this; }
+  const std::tuple<ValueOf<Ts>...>& tuple() const noexcept { return *this; }
 };
 
-// The winner of a race over handles of one type, and those that did not win, in their order.
-template <class H>
-struct Raced {
-  using Value = ValueOf<typename H::value_type>;
-  Raced(std::size_t which, Value won, std::vector<H> others)
-      : index(which), value(std::move(won)), rest(std::move(others)) {}
+// What race and any give: which contender was decided, its value, and what is left of the others.
+//
+//   auto [which, value, rest] = co_await race(a, b);
+//
+// `value` is a T when all contenders give a T, else a std::variant with one alternative for each
+// contender; Unit stands for void. `rest` depends on what was raced: a std::vector of the handles that
+// did not win, when a range of handles was raced; what the losers have given all the same, when calls
+// were started that cannot be taken back in the same instant (engine/combine.hpp); else nothing.
+template <class T, class Rest = Unit>
+struct Won {
+  using Value = ValueOf<T>;
+  Won(std::size_t which, Value what, Rest others = Rest())
+      : index(which), value(std::move(what)), rest(std::move(others)) {}
 
-  std::size_t index;
-  Value value;
-  std::vector<H> rest;
-};
-
-// The winner of a race over handles of several types.
-template <class... Hs>
-struct RacedOf {
-  using Value = std::variant<ValueOf<typename Hs::value_type>...>;
-  explicit RacedOf(Value won) : index(won.index()), value(std::move(won)) {}
-
+  // The value of the I-th contender, which must be the one that was decided.
   template <std::size_t I>
   auto& get() {
-    return std::get<I>(value);
+    if constexpr (requires { std::get_if<I>(&value); }) {
+      return std::get<I>(value);
+    } else {
+      return value;
+    }
   }
 
   std::size_t index;
   Value value;
+  [[no_unique_address]] Rest rest;
 };
+
+// The winner of a race over a range of handles.
+template <class H>
+using Raced = Won<typename H::value_type, std::vector<H>>;
+
+namespace detail {
+
+template <class First, class... Rest>
+inline constexpr bool all_same = (std::is_same_v<First, Rest> && ...);
+
+// The one type of all results, or a variant of them.
+template <class... Ts>
+struct OneOf {
+  using type = std::variant<ValueOf<Ts>...>;
+};
+template <class T, class... Ts>
+  requires all_same<T, Ts...>
+struct OneOf<T, Ts...> {
+  using type = T;
+};
+
+}  // namespace detail
 
 namespace detail {
 
@@ -181,10 +206,17 @@ class FixedGroup : public GroupCall {
   explicit FixedGroup(const Hs&... handles) : GroupCall(kMode), handles_(handles...) {
     std::size_t i = 0;
     std::apply([&](auto&... h) { ((entries_[i++].target = &h.waitable()), ...); }, handles_);
-    attach(entries_.data(), entries_.size());
   }
+  FixedGroup(FixedGroup&&) = default;
   ~FixedGroup() = default;
 
+ public:
+  Answer start(Scheduler& scheduler, TaskRecord& task) {
+    attach(entries_.data(), entries_.size());
+    return GroupCall::start(scheduler, task);
+  }
+
+ protected:
   std::tuple<Hs...> handles_;
   std::array<Entry, sizeof...(Hs)> entries_;
 };
@@ -196,10 +228,17 @@ class RangeGroup : public GroupCall {
   explicit RangeGroup(std::vector<H> handles)
       : GroupCall(kMode), handles_(std::move(handles)), entries_(handles_.size()) {
     for (std::size_t i = 0; i < handles_.size(); ++i) entries_[i].target = &handles_[i].waitable();
-    attach(entries_.data(), entries_.size());
   }
+  RangeGroup(RangeGroup&&) = default;
   ~RangeGroup() = default;
 
+ public:
+  Answer start(Scheduler& scheduler, TaskRecord& task) {
+    attach(entries_.data(), entries_.size());
+    return GroupCall::start(scheduler, task);
+  }
+
+ protected:
   std::vector<H> handles_;
   std::vector<Entry> entries_;
 };
@@ -273,11 +312,11 @@ class [[nodiscard("all_settled waits only when awaited")]] SettledFixed final
   static constexpr CallName call_name{"all_settled"};
   explicit SettledFixed(const Hs&... handles)
       : detail::FixedGroup<GroupMode::settled, Hs...>(handles...) {}
-  std::tuple<Outcome<typename Hs::value_type>...> finish() {
+  Gathered<Outcome<typename Hs::value_type>...> finish() {
     typename GroupCall::LogMerge logs(*this);
     auto outcomes = std::apply(
         [](auto&... h) {
-          return std::tuple<Outcome<typename Hs::value_type>...>(outcome_of(h, true)...);
+          return Gathered<Outcome<typename Hs::value_type>...>(outcome_of(h, true)...);
         },
         this->handles_);
     logs.commit();
@@ -310,46 +349,53 @@ class [[nodiscard("race waits only when awaited: co_await race(...)")]] RaceFixe
   static constexpr CallName call_name{"race"};
   explicit RaceFixed(const Hs&... handles)
       : detail::FixedGroup<GroupMode::race, Hs...>(handles...) {}
-  RacedOf<Hs...> finish() {
+  using Result = typename detail::OneOf<typename Hs::value_type...>::type;
+  Won<Result> finish() {
     this->throw_decided();
     return pick(std::index_sequence_for<Hs...>());
   }
 
  private:
+  using Value = ValueOf<Result>;
   template <std::size_t... Is>
-  RacedOf<Hs...> pick(std::index_sequence<Is...>) {
-    using Value = typename RacedOf<Hs...>::Value;
+  Won<Result> pick(std::index_sequence<Is...>) {
     std::optional<Value> won;
-    ((Is == this->decided()
-          ? static_cast<void>(
-                won.emplace(std::in_place_index<Is>, std::get<Is>(this->handles_).value(false)))
-          : static_cast<void>(0)),
-     ...);
-    return RacedOf<Hs...>(std::move(*won));
+    (void)(... || (Is == this->decided() && (put<Is>(won), true)));
+    return Won<Result>(this->decided(), std::move(*won));
+  }
+  template <std::size_t I>
+  void put(std::optional<Value>& won) {
+    auto value = std::get<I>(this->handles_).value(false);
+    if constexpr (std::is_same_v<decltype(value), Value>) {
+      won.emplace(std::move(value));
+    } else {
+      won.emplace(std::in_place_index<I>, std::move(value));
+    }
   }
 };
 
-// Until one has settled: its index. Used by race() over operations.
-template <class H>
-class FirstSettled final : public detail::RangeGroup<GroupMode::race, H> {
+// The same wait over waitables that somebody else keeps, with no types: engine/combine.hpp is built
+// of it. Kept in a variable, and asked for what came of it after the wait.
+template <GroupMode kMode>
+class GroupWait final : public GroupCall {
  public:
-  static constexpr CallName call_name{"race"};
-  explicit FirstSettled(std::vector<H> handles)
-      : detail::RangeGroup<GroupMode::race, H>(std::move(handles)) {}
-  std::size_t finish() const noexcept { return this->decided(); }
-};
+  static constexpr CallName call_name{kMode == GroupMode::gather    ? "gather"
+                                      : kMode == GroupMode::settled ? "all_settled"
+                                      : kMode == GroupMode::race    ? "race"
+                                                                    : "any"};
+  using GroupCall::decided;
+  using GroupCall::kNone;
+  using GroupCall::LogMerge;
+  using GroupCall::throw_decided;
 
-// Until one has completed (its index), or none has (no index). Used by any().
-template <class H>
-class FirstSuccess final : public detail::RangeGroup<GroupMode::any, H> {
- public:
-  static constexpr CallName call_name{"any"};
-  explicit FirstSuccess(std::vector<H> handles)
-      : detail::RangeGroup<GroupMode::any, H>(std::move(handles)) {}
-  std::optional<std::size_t> finish() {
-    if (this->decided() == GroupCall::kNone) return std::nullopt;
-    return this->decided();
+  GroupWait() noexcept : GroupCall(kMode) {}
+  // The entries must outlive the wait, and everything that is asked after it.
+  void over(std::vector<Entry>& entries) noexcept { attach(entries.data(), entries.size()); }
+  template <std::size_t N>
+  void over(std::array<Entry, N>& entries) noexcept {
+    attach(entries.data(), N);
   }
+  void finish() const noexcept {}
 };
 
 namespace detail {
@@ -402,3 +448,10 @@ auto race(R&& handles) {
 }
 
 }  // namespace tiffany
+
+template <class... Ts>
+struct std::tuple_size<tiffany::Gathered<Ts...>>
+    : std::integral_constant<std::size_t, sizeof...(Ts)> {};
+template <std::size_t I, class... Ts>
+struct std::tuple_element<I, tiffany::Gathered<Ts...>>
+    : std::tuple_element<I, std::tuple<tiffany::ValueOf<Ts>...>> {};

@@ -30,6 +30,7 @@
 #include "tiffany/core/posted.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/system_call.hpp"
+#include "tiffany/core/waiter.hpp"
 
 namespace tiffany {
 
@@ -89,6 +90,8 @@ class MailSender {
     auto message = std::make_unique<Delivery>(owner_->line, std::move(mail));
     return owner_->line->post(std::move(message));
   }
+  // The same, under the name that a channel has for it.
+  Posted try_send(T value) const { return post(std::move(value)); }
   // How many posts found the mailbox full, over all senders.
   std::uint64_t refused() const noexcept { return owner_->line->refused(); }
 
@@ -166,22 +169,33 @@ class Mailbox {
   }
 
   class [[nodiscard("next does nothing until awaited: co_await box.next()")]] Next final
-      : public SystemCall {
+      : public SystemCall,
+        public Waiter {
    public:
+    using value_type = T;
     static constexpr CallName call_name{"next_mail"};
     explicit Next(Mailbox& box) noexcept : box_(box) {}
+    Next(Next&& other) noexcept : SystemCall(), Waiter(), box_(other.box_) {}
 
-    Answer start(Scheduler&, TaskRecord& task) noexcept {
-      if (box_.first_ != nullptr) {
-        mail_ = box_.take();
-        return Answer::now;
-      }
-      if (box_.closed()) return Answer::now;
-      task_ = &task;
-      box_.add(*this);
+    Answer start(Scheduler&, TaskRecord& asker) noexcept {
+      if (answer(asker)) return Answer::now;
+      enlist(asker);
       return Answer::parked;
     }
-    void withdraw(TaskRecord&) noexcept override { box_.remove(*this); }
+    void withdraw(TaskRecord&) noexcept override { leave(); }
+    void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override {
+      scheduler.wake(*waiter.task);
+    }
+
+    // The steps of a call that waits beside others in a race (engine/combine.hpp).
+    bool answer(TaskRecord&) noexcept {
+      if (box_.first_ != nullptr) mail_ = box_.take();
+      return mail_ != nullptr || box_.closed();
+    }
+    void enlist(TaskRecord& asker) noexcept { box_.waiters_.push(*this, asker); }
+    void leave() noexcept { box_.waiters_.remove(*this); }
+    void pass_on() noexcept {}
+
     T finish() {
       if (mail_ == nullptr) detail::throw_mailbox_closed();
       return std::move(mail_->value);
@@ -194,10 +208,7 @@ class Mailbox {
    private:
     friend class Mailbox;
     Mailbox& box_;
-    TaskRecord* task_ = nullptr;
     std::unique_ptr<detail::Mail<T>> mail_;
-    Next* next_ = nullptr;
-    Next* prev_ = nullptr;
   };
   // Awaited: the oldest value that nobody has taken.
   Next next() noexcept { return Next(*this); }
@@ -206,6 +217,11 @@ class Mailbox {
     if (first_ == nullptr) return std::nullopt;
     return std::optional<T>(std::move(take()->value));
   }
+
+  // The same as next and try_next, under the names that a channel has for them. A channel says its end
+  // with an empty optional, a mailbox with Errc::mailbox_closed.
+  Next recv() noexcept { return next(); }
+  std::optional<T> try_recv() { return try_next(); }
 
   // Accepted and not taken yet, with what is still on its way.
   std::size_t size() const noexcept { return line_->waiting(); }
@@ -220,11 +236,10 @@ class Mailbox {
   bool closed() const noexcept { return had_sender_gone_ && open_ == 0; }
 
   void arrived(Scheduler& scheduler, std::unique_ptr<Mail> mail) noexcept {
-    if (Next* waiter = waiters_) {
-      remove(*waiter);
+    if (Waiter* waiter = waiters_.pop()) {
       line_->give_back();
-      waiter->mail_ = std::move(mail);
-      scheduler.wake(*waiter->task_);
+      static_cast<Next*>(waiter)->mail_ = std::move(mail);
+      waiter->task->waiting_on()->on_settled(scheduler, *waiter);
       return;
     }
     Mail* added = mail.release();
@@ -238,9 +253,9 @@ class Mailbox {
   }
   // Those who wait go on with nothing, which finish() takes for the end.
   void fail_all() noexcept {
-    while (Next* waiter = waiters_) {
-      remove(*waiter);
-      Scheduler::owner(*waiter->task_)->wake(*waiter->task_);
+    while (Waiter* waiter = waiters_.pop()) {
+      TaskRecord& task = *waiter->task;
+      task.waiting_on()->on_settled(*Scheduler::owner(task), *waiter);
     }
   }
   std::unique_ptr<Mail> take() noexcept {
@@ -249,15 +264,6 @@ class Mailbox {
     line_->give_back();
     return mail;
   }
-  void add(Next& waiter) noexcept {
-    waiter.prev_ = last_waiter_;
-    (last_waiter_ != nullptr ? last_waiter_->next_ : waiters_) = &waiter;
-    last_waiter_ = &waiter;
-  }
-  void remove(Next& waiter) noexcept {
-    (waiter.prev_ != nullptr ? waiter.prev_->next_ : waiters_) = waiter.next_;
-    (waiter.next_ != nullptr ? waiter.next_->prev_ : last_waiter_) = waiter.prev_;
-  }
 
   std::shared_ptr<detail::TypedMailLine<T>> line_;
   std::weak_ptr<Owner> senders_;
@@ -265,8 +271,7 @@ class Mailbox {
   bool had_sender_gone_ = false;
   Mail* first_ = nullptr;
   Mail* last_ = nullptr;
-  Next* waiters_ = nullptr;
-  Next* last_waiter_ = nullptr;
+  WaiterList waiters_;
 };
 
 }  // namespace tiffany

@@ -50,6 +50,7 @@ class Operation {
 
   Operation(Kind what, int descriptor, Done when_done) noexcept
       : done(when_done), fd(descriptor), kind(what) {}
+  Operation(Operation&&) noexcept = default;  // only while it is idle
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 

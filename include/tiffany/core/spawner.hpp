@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <source_location>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "tiffany/base/ref.hpp"
@@ -45,6 +46,9 @@ template <class Engine, class... Hs>
 class SpawnerAfterOf;
 
 namespace detail {
+
+// Where the running task was spawned.
+std::source_location caller_site() noexcept;
 
 // A function object rather than a function, so that every arity can end with the place it was
 // called from. `Derived::start` does the work; see engine/spawn.hpp.
@@ -79,6 +83,58 @@ class SpawnCall {
   auto operator()(F&& f, A&& a, B&& b, C&& c, D&& d, E&& e, Site site = Site::current()) const {
     return self().start(site, std::forward<F>(f), std::forward<A>(a), std::forward<B>(b),
                         std::forward<C>(c), std::forward<D>(d), std::forward<E>(e));
+  }
+  template <class F, class A, class B, class C, class D, class E, class G>
+  auto operator()(F&& f, A&& a, B&& b, C&& c, D&& d, E&& e, G&& g,
+                  Site site = Site::current()) const {
+    return self().start(site, std::forward<F>(f), std::forward<A>(a), std::forward<B>(b),
+                        std::forward<C>(c), std::forward<D>(d), std::forward<E>(e),
+                        std::forward<G>(g));
+  }
+  template <class F, class A, class B, class C, class D, class E, class G, class H>
+  auto operator()(F&& f, A&& a, B&& b, C&& c, D&& d, E&& e, G&& g, H&& h,
+                  Site site = Site::current()) const {
+    return self().start(site, std::forward<F>(f), std::forward<A>(a), std::forward<B>(b),
+                        std::forward<C>(c), std::forward<D>(d), std::forward<E>(e),
+                        std::forward<G>(g), std::forward<H>(h));
+  }
+  template <class F, class A, class B, class C, class D, class E, class G, class H, class I>
+  auto operator()(F&& f, A&& a, B&& b, C&& c, D&& d, E&& e, G&& g, H&& h, I&& i,
+                  Site site = Site::current()) const {
+    return self().start(site, std::forward<F>(f), std::forward<A>(a), std::forward<B>(b),
+                        std::forward<C>(c), std::forward<D>(d), std::forward<E>(e),
+                        std::forward<G>(g), std::forward<H>(h), std::forward<I>(i));
+  }
+  template <class F, class A, class B, class C, class D, class E, class G, class H, class I,
+            class J>
+  auto operator()(F&& f, A&& a, B&& b, C&& c, D&& d, E&& e, G&& g, H&& h, I&& i, J&& j,
+                  Site site = Site::current()) const {
+    return self().start(site, std::forward<F>(f), std::forward<A>(a), std::forward<B>(b),
+                        std::forward<C>(c), std::forward<D>(d), std::forward<E>(e),
+                        std::forward<G>(g), std::forward<H>(h), std::forward<I>(i),
+                        std::forward<J>(j));
+  }
+  template <class F, class A, class B, class C, class D, class E, class G, class H, class I,
+            class J, class K>
+  auto operator()(F&& f, A&& a, B&& b, C&& c, D&& d, E&& e, G&& g, H&& h, I&& i, J&& j, K&& k,
+                  Site site = Site::current()) const {
+    return self().start(site, std::forward<F>(f), std::forward<A>(a), std::forward<B>(b),
+                        std::forward<C>(c), std::forward<D>(d), std::forward<E>(e),
+                        std::forward<G>(g), std::forward<H>(h), std::forward<I>(i),
+                        std::forward<J>(j), std::forward<K>(k));
+  }
+  // A default argument cannot follow any number of others: beyond ten the place of the call is not
+  // known, and reports name the place from which the caller was spawned.
+  template <class F, class... As>
+    requires(sizeof...(As) > 10)
+  auto operator()(F&& f, As&&... as) const {
+    return self().start(caller_site(), std::forward<F>(f), std::forward<As>(as)...);
+  }
+  // Nothing to call: says so, instead of listing every overload.
+  template <class Self = Derived>
+  auto operator()() const {
+    static_assert(!std::is_same_v<Self, Derived>,
+                  "spawn takes the callable and its arguments: spawn(f, x)");
   }
 
  private:

@@ -13,6 +13,9 @@
 // a wake and the resume the result has arrived: a cancel that comes then does not call `withdraw`,
 // and the task gets its result first.
 //
+// A call may be moved until it has begun; combinators (race, within, gather, ...) rely on that. So what
+// points into the object is set in `start`, not in the constructor.
+//
 // A call that is made in the innermost loops may also have `bool answer_inline() noexcept`: true when
 // `finish` can be called, which then follows at once, with nothing in between. Otherwise, and when the
 // task's quantum is spent, `start` is called as for every other.
@@ -95,6 +98,8 @@ class SystemCall {
 
  protected:
   SystemCall() noexcept = default;
+  // A call may be moved until it has begun: `start` is where pointers into the call itself are made.
+  SystemCall(SystemCall&&) noexcept {}
   ~SystemCall() = default;
 
  private:
@@ -111,6 +116,7 @@ class InstantCall : public SystemCall {
 
  protected:
   InstantCall() noexcept = default;
+  InstantCall(InstantCall&&) noexcept = default;
   ~InstantCall() = default;
 };
 

@@ -30,6 +30,8 @@ class Timer : private TimerLink {
   using Fire = void (*)(Scheduler&, Timer&) noexcept;
 
   explicit Timer(Fire fire, Time deadline = Time()) noexcept : deadline_(deadline), fire_(fire) {}
+  // Only while it is not armed.
+  Timer(Timer&& other) noexcept : TimerLink(), deadline_(other.deadline_), fire_(other.fire_) {}
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 

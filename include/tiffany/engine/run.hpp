@@ -7,8 +7,8 @@
 
 #include "tiffany/core/options.hpp"
 #include "tiffany/core/scheduler.hpp"
+#include "tiffany/engine/awaitable.hpp"
 #include "tiffany/engine/spawn.hpp"
-#include "tiffany/engine/structured.hpp"
 
 namespace tiffany {
 
@@ -26,7 +26,7 @@ T result_now(Handle<T> handle) {
 // its result or throws its exception.
 template <class T>
 T run_on(Scheduler& scheduler, Task<T> program) {
-  Handle<T> handle = scheduler.spawn(detail::carry<T>, std::move(program)).named("main");
+  Handle<T> handle = scheduler.spawn(detail::carry<Task<T>>, std::move(program)).named("main");
   scheduler.run();
   return detail::result_now(std::move(handle));
 }

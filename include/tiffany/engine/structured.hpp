@@ -1,4 +1,5 @@
-// Blocks of structured concurrency, built from coroutines: scope, within, shield, race, any.
+// Blocks of structured concurrency, built from coroutines: scope, within, shield, cancel_and_join. For
+// several operations at once see engine/combine.hpp.
 //
 // In each of them everything that was started has ended when the co_await returns or throws.
 #pragma once
@@ -8,17 +9,14 @@
 #include <source_location>
 #include <type_traits>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/outcome.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/cancel.hpp"
-#include "tiffany/core/failures.hpp"
-#include "tiffany/core/group.hpp"
 #include "tiffany/core/scope.hpp"
 #include "tiffany/core/sleep.hpp"
+#include "tiffany/engine/awaitable.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/task.hpp"
 
@@ -128,10 +126,7 @@ auto scope(Body&& body) {
 namespace detail {
 
 template <class A>
-using AwaitedOf = typename std::remove_cvref_t<A>::value_type;
-
-template <class A>
-Task<AwaitedOf<A>> shielded(A operation) {
+Task<Awaited<A>> shielded(A operation) {
   CancelRegion region(CancelRegion::Kind::shield);
   co_return co_await std::move(operation);
 }
@@ -139,12 +134,13 @@ Task<AwaitedOf<A>> shielded(A operation) {
 }  // namespace detail
 
 // co_await shield(operation): cancels from outside wait until the operation has ended. For clean-up
-// that must be done. Takes a Task or a Handle.
+// that must be done. Takes everything that can be awaited.
 //
 // Cancel. Before start, while parked and after completion: held back; the first suspension after
 // the shield throws.
 template <class A>
 auto shield(A&& operation) {
+  detail::require_awaitable<A>();
   return detail::shielded<std::decay_t<A>>(std::forward<A>(operation));
 }
 
@@ -170,8 +166,8 @@ class TimedRegion : private Timer {
 };
 
 template <class A>
-Task<Timed<AwaitedOf<A>>> timed(Duration limit, A operation, std::source_location site) {
-  using T = AwaitedOf<A>;
+Task<Timed<Awaited<A>>> timed(Duration limit, A operation, std::source_location site) {
+  using T = Awaited<A>;
   TimedRegion region(limit, site);
   try {
     if constexpr (std::is_void_v<T>) {
@@ -188,9 +184,10 @@ Task<Timed<AwaitedOf<A>>> timed(Duration limit, A operation, std::source_locatio
 
 }  // namespace detail
 
-// co_await within(5ms, operation): the result of the operation, or TimedOut if it takes longer. A
-// Task that runs out of time is cancelled and has ended before this returns; of a Handle or Future
-// only the wait is given up. A value that arrives all the same wins over the timeout.
+// co_await within(5ms, operation): the result of the operation, or TimedOut if it takes longer. Takes
+// everything that can be awaited. A Task or a call that runs out of time is cancelled and has ended
+// before this returns; of a Handle or Future only the wait is given up. A value that arrives all the
+// same wins over the timeout.
 //
 // Cancel. Before start: the operation begins, and throws at its first suspension. While parked: the
 // operation is cancelled and has ended before Cancelled goes on. After completion: the result is
@@ -198,136 +195,8 @@ Task<Timed<AwaitedOf<A>>> timed(Duration limit, A operation, std::source_locatio
 template <class A>
 auto within(Duration limit, A&& operation,
             std::source_location site = std::source_location::current()) {
+  detail::require_awaitable<A>();
   return detail::timed<std::decay_t<A>>(limit, std::forward<A>(operation), site);
-}
-
-// ---- race and any over operations that they start themselves ----
-
-// The winner of a race over tasks of one type.
-template <class T>
-struct Won {
-  Won(std::size_t which, ValueOf<T> what) : index(which), value(std::move(what)) {}
-  std::size_t index;
-  ValueOf<T> value;
-};
-
-namespace detail {
-
-// Makes a task of an operation that lives in the frame of the block that awaits it.
-template <class T>
-Task<T> carry(Task<T> operation) {
-  co_return co_await std::move(operation);
-}
-
-template <class T>
-void start_all(Scope& scope, std::vector<Task<T>>& operations, std::vector<Handle<T>>& handles) {
-  handles.reserve(operations.size());
-  for (Task<T>& operation : operations)
-    handles.push_back(scope.spawn(carry<T>, std::move(operation)));
-}
-
-void cancel_losers(Scope& scope) noexcept;
-
-enum class Decide : std::uint8_t { first_settled, first_success };
-
-template <class T>
-Task<Won<T>> contest(std::vector<Task<T>> operations, Decide by) {
-  Scope scope(ScopePolicy::isolate);
-  Task<void> close = close_scope(scope);
-  std::vector<Handle<T>> handles;
-  std::optional<std::size_t> winner;
-  try {
-    start_all(scope, operations, handles);
-    if (by == Decide::first_settled) {
-      winner = co_await FirstSettled<Handle<T>>(handles);
-    } else {
-      winner = co_await FirstSuccess<Handle<T>>(handles);
-    }
-    cancel_losers(scope);
-    if (winner) scope.keep_result();
-  } catch (...) {
-    scope.block_threw(std::current_exception());
-  }
-  co_await std::move(close);
-  if (!winner) {
-    std::vector<std::exception_ptr> errors;
-    for (const Handle<T>& handle : handles) errors.push_back(outcome_of(handle, false).error());
-    throw AllFailed(std::move(errors));
-  }
-  Handle<T> won = std::move(handles[*winner]);
-  handles.clear();
-  if constexpr (std::is_void_v<T>) {
-    co_await std::move(won);
-    co_return Won<T>(*winner, Unit());
-  } else {
-    co_return Won<T>(*winner, co_await std::move(won));
-  }
-}
-
-// Over different types: each contender puts its value into the same variant.
-template <class V, std::size_t I, class T>
-Task<V> carry_into(Task<T> operation) {
-  if constexpr (std::is_void_v<T>) {
-    co_await std::move(operation);
-    co_return V(std::in_place_index<I>);
-  } else {
-    co_return V(std::in_place_index<I>, co_await std::move(operation));
-  }
-}
-
-template <class V, std::size_t... Is, class... Ts>
-std::vector<Task<V>> to_variants(std::index_sequence<Is...>, Task<Ts>&&... operations) {
-  std::vector<Task<V>> out;
-  out.reserve(sizeof...(Ts));
-  (out.push_back(carry_into<V, Is, Ts>(std::move(operations))), ...);
-  return out;
-}
-
-template <class First, class... Rest>
-inline constexpr bool all_same = (std::is_same_v<First, Rest> && ...);
-
-template <class T, class... Ts>
-auto contest_of(Decide by, Task<T>&& first, Task<Ts>&&... rest) {
-  if constexpr (all_same<T, Ts...>) {
-    std::vector<Task<T>> operations;
-    operations.reserve(1 + sizeof...(Ts));
-    operations.push_back(std::move(first));
-    (operations.push_back(std::move(rest)), ...);
-    return contest<T>(std::move(operations), by);
-  } else {
-    using V = std::variant<ValueOf<T>, ValueOf<Ts>...>;
-    return contest<V>(to_variants<V>(std::make_index_sequence<1 + sizeof...(Ts)>(),
-                                     std::move(first), std::move(rest)...),
-                      by);
-  }
-}
-
-}  // namespace detail
-
-// co_await race(a(), b()): starts them all; the first to settle decides, its value or its error. The
-// others are cancelled and have ended before this returns. Won<T>, or Won<variant> for several types.
-//
-// Cancel. Before start: they are started and cancelled at once. While parked: all are cancelled and
-// joined, then Cancelled goes on. After completion: the result is delivered first.
-template <class T, class... Ts>
-auto race(Task<T>&& first, Task<Ts>&&... rest) {
-  return detail::contest_of(detail::Decide::first_settled, std::move(first), std::move(rest)...);
-}
-template <class T>
-Task<Won<T>> race(std::vector<Task<T>> operations) {
-  if (operations.empty()) detail::throw_empty_race("race()");
-  return detail::contest<T>(std::move(operations), detail::Decide::first_settled);
-}
-
-// As race, but the first *success* decides; AllFailed when there is none.
-template <class T, class... Ts>
-auto any(Task<T>&& first, Task<Ts>&&... rest) {
-  return detail::contest_of(detail::Decide::first_success, std::move(first), std::move(rest)...);
-}
-template <class T>
-Task<Won<T>> any(std::vector<Task<T>> operations) {
-  if (operations.empty()) detail::throw_empty_race("any()");
-  return detail::contest<T>(std::move(operations), detail::Decide::first_success);
 }
 
 // ---- cancel_and_join ----
@@ -351,3 +220,6 @@ Task<Outcome<T>> cancel_and_join(Handle<T> handle, std::string_view why = {},
 }
 
 }  // namespace tiffany
+
+// race, any, gather and all_settled over operations.
+#include "tiffany/engine/combine.hpp"

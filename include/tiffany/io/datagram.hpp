@@ -43,6 +43,7 @@ ReceiveDatagram final : public IoCall {
  public:
   static constexpr CallName call_name{"receive"};
   ReceiveDatagram(const Descriptor& from, Room room) noexcept;
+  Answer start(Scheduler& scheduler, TaskRecord& task);
   Datagram finish() const;
 
  private:
@@ -58,6 +59,7 @@ class [[nodiscard("send does nothing until awaited: co_await socket.send(...)")]
   static constexpr CallName call_name{"send"};
   // Without `to`: to where the socket is connected.
   SendDatagram(const Descriptor& from, Bytes bytes, const std::optional<Address>& to) noexcept;
+  Answer start(Scheduler& scheduler, TaskRecord& task);
   void finish() const { outcome(); }
 
  private:

@@ -70,6 +70,7 @@ class [[nodiscard("this does nothing until awaited")]] FileCall final : public I
     size = length;
   }
   FileCall(Kind what, std::string path, std::string to, const char* name);
+  Answer start(Scheduler& scheduler, TaskRecord& task);
   void finish() const { outcome(); }
 
  private:
@@ -116,6 +117,7 @@ class [[nodiscard("open_file does nothing until awaited: co_await open_file(...)
  public:
   static constexpr CallName call_name{"open"};
   OpenFile(std::string path, FileMode mode);
+  Answer start(Scheduler& scheduler, TaskRecord& task);
   File finish() const { return File(Descriptor(static_cast<int>(outcome()))); }
 
  private:

@@ -39,6 +39,8 @@ class IoCall : public SystemCall, protected Operation {
   }
   // A descriptor of somebody else, or none.
   IoCall(Kind what, int descriptor) noexcept : Operation(what, descriptor, &IoCall::on_done) {}
+  // Only while it has not begun. What points into the call itself is set in `start`.
+  IoCall(IoCall&&) noexcept = default;
   ~IoCall() = default;
 
   // The result; throws Cancelled when the operation was taken back, IoError when it failed.

@@ -32,8 +32,10 @@ class [[nodiscard("offload does nothing until awaited: co_await offload(...)")]]
 
   template <class G, class... As>
   explicit Offload(std::in_place_t, G&& f, As&&... args)
-      : IoCall(Kind::work, -1), f_(std::forward<G>(f)), args_(std::forward<As>(args)...) {
+      : IoCall(Kind::work, -1), f_(std::forward<G>(f)), args_(std::forward<As>(args)...) {}
+  Answer start(Scheduler& scheduler, TaskRecord& task) {
     memory = static_cast<BlockingWork*>(this);
+    return IoCall::start(scheduler, task);
   }
   T finish() {
     if (error_ != nullptr) std::rethrow_exception(std::move(error_));

@@ -24,8 +24,11 @@ class [[nodiscard("next does nothing until awaited: co_await signals.next()")]] 
  public:
   static constexpr CallName call_name{"signal"};
   explicit NextSignal(const Descriptor& from) noexcept : IoCall(Kind::read, from) {
-    memory = &info_;
     size = sizeof info_;
+  }
+  Answer start(Scheduler& scheduler, TaskRecord& task) {
+    memory = &info_;
+    return IoCall::start(scheduler, task);
   }
   int finish() const {
     outcome();

@@ -109,6 +109,7 @@ class [[nodiscard("connect does nothing until awaited: co_await connect(...)")]]
  public:
   static constexpr CallName call_name{"connect"};
   explicit Connect(const Address& to);
+  Answer start(Scheduler& scheduler, TaskRecord& task);
   Socket finish() {
     outcome();
     return Socket(std::move(descriptor_));
