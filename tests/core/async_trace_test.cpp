@@ -243,7 +243,7 @@ TEST(AsyncTrace, T10_GatherRaceAndOutcomePassItOn) {
     auto second = spawn(by_race);
     static_cast<void>(co_await second.outcome());
     expect_in(text_of(second.trace()),
-              here(kLeafLine) + " in leaf\n      at structured.hpp in carry");
+              here(kLeafLine) + " in leaf\n      at awaitable.hpp in carry");
     expect_in(text_of(second.trace()), "\n  awaited by task " + second.id().text());
     auto third = spawn(by_outcome);
     static_cast<void>(co_await third.outcome());
