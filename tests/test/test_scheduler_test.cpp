@@ -301,5 +301,59 @@ TEST(TestScheduler, T20_AQuantumOfOneMakesEveryAwaitASwitch) {
   EXPECT_EQ(run(TestOptions().quantum(1)), (Trace{"a", "b", "a", "b"}));
 }
 
+TEST(TestScheduler, CompletingAnExternalPromiseSettlesItForGood) {
+  TestScheduler test;
+  std::optional<ExternalPromise<int>> promise;
+  const auto ask = [&]() -> Task<int> {
+    promise.emplace();
+    co_return co_await promise->future();
+  };
+  auto reply = test.spawn(std::ref(ask));
+  test.step_until_idle();
+  EXPECT_EQ(test.scheduler().pending_externals(), 1u);
+  Future<int> future = promise->future();
+  test.complete(future, 7);
+  EXPECT_EQ(test.scheduler().pending_externals(), 0u);
+  EXPECT_FALSE(promise->complete(8)) << "the first completion counts";
+  EXPECT_EQ(promise->ignored(), 1u);
+  EXPECT_EQ(test.result(reply), 7);
+  EXPECT_EQ(future.value(false), 7) << "and is not overwritten";
+  EXPECT_EQ(code_of(thrown_by([&] { test.complete(future, 9); })), Errc::already_settled);
+  future = {};
+  promise.reset();
+  test.step_until_idle();
+  EXPECT_EQ(test.leftovers(), "1 blocks of memory") << "the result in the handle";
+}
+
+TEST(TestScheduler, ACompletionFromOutsideThatIsUnderWayIsTheFirst) {
+  TestScheduler test;
+  std::optional<ExternalPromise<int>> promise;
+  const auto ask = [&]() -> Task<int> {
+    promise.emplace();
+    co_return co_await promise->future();
+  };
+  auto reply = test.spawn(std::ref(ask));
+  test.step_until_idle();
+  EXPECT_TRUE(promise->complete(8));
+  EXPECT_EQ(code_of(thrown_by([&] { test.complete(promise->future(), 7); })),
+            Errc::already_settled);
+  EXPECT_EQ(test.result(reply), 8);
+}
+
+TEST(TestScheduler, FailingAnExternalPromiseSettlesItForGood) {
+  TestScheduler test;
+  std::optional<ExternalPromise<int>> promise;
+  const auto ask = [&]() -> Task<int> {
+    promise.emplace();
+    co_return co_await promise->future();
+  };
+  auto reply = test.spawn(std::ref(ask));
+  test.step_until_idle();
+  test.fail(promise->future(), std::make_exception_ptr(std::runtime_error("unplugged")));
+  EXPECT_EQ(test.scheduler().pending_externals(), 0u);
+  EXPECT_FALSE(promise->complete(8));
+  EXPECT_EQ(what_of(thrown_by([&] { static_cast<void>(test.result(reply)); })), "unplugged");
+}
+
 }  // namespace
 }  // namespace tiffany::test

@@ -139,6 +139,11 @@ class ExternalState final : public PromiseState<T>, private ExternalEntry {
     return state;
   }
   std::string describe() const override { return "an external promise"; }
+  bool take_over(Scheduler& scheduler) noexcept override {
+    if (!line_->claim()) return false;
+    delivered(scheduler);
+    return true;
+  }
 
   bool published() const noexcept { return published_; }
   const Uuid& uuid() {

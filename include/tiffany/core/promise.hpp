@@ -36,6 +36,9 @@ class PromiseCore : public Waitable {
   void fail(Scheduler& scheduler, std::exception_ptr error) noexcept;
   // The writing side is gone.
   void abandon() noexcept;
+  // Somebody who has only the reading side is about to settle it (test/test_scheduler.hpp), and from
+  // now on nobody else can. False: a completion is under way already.
+  virtual bool take_over(Scheduler&) noexcept { return true; }
 
  protected:
   PromiseCore() noexcept : Waitable(1) {}

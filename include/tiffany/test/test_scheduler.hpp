@@ -132,7 +132,9 @@ class TestScheduler {
   void at(Duration delay, std::function<void()> event);
 
   // Gives what is awaited a value or an error, from outside of any task. Whoever would have completed
-  // it later gets Errc::already_settled. An error of the same kind when it is settled already.
+  // it later gets Errc::already_settled; of an external promise, the later completion is ignored and
+  // counted. An error of the same kind when it is settled already, or a completion of an external
+  // promise is under way.
   template <class T>
   void complete(const Future<T>& future, ValueOf<T> value) {
     pending(future).complete(scheduler_, std::move(value));
@@ -157,9 +159,10 @@ class TestScheduler {
 
   static Options options_for(TestOptions& options, TestScheduler& self);
   template <class T>
-  static PromiseState<T>& pending(const Future<T>& future) {
-    if (future.done()) tiffany::detail::throw_settled_twice();
-    return static_cast<PromiseState<T>&>(future.waitable());
+  PromiseState<T>& pending(const Future<T>& future) {
+    auto& state = static_cast<PromiseState<T>&>(future.waitable());
+    if (future.done() || !state.take_over(scheduler_)) tiffany::detail::throw_settled_twice();
+    return state;
   }
   const Event* next_event() const noexcept;
   void to_event(const Event& event);
