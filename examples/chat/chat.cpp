@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tiffany/io/buffered.hpp"
+#include "tiffany/io/serve.hpp"
 #include "tiffany/io/signals.hpp"
 #include "tiffany/io/socket.hpp"
 #include "tiffany/tiffany.hpp"
@@ -110,15 +111,6 @@ Task<void> chat(Socket client, Rooms* rooms) {
   });
 }
 
-Task<void> accept_all(Listener* listener, Rooms* rooms) {
-  co_await scope(collect_all, [&](Scope& clients) -> Task<void> {
-    for (;;) {
-      Socket client = co_await listener->accept();
-      clients.spawn(chat, std::move(client), rooms);
-    }
-  });
-}
-
 Task<void> until_ctrl_c(Signals* stop) { co_await stop->next(); }
 
 // ---- Two who talk ----
@@ -149,11 +141,11 @@ Task<void> program(std::string address) {
   const bool alone = address.empty();
   Listener listener = Listener::bind(alone ? Address::loopback(0) : Address::parse(address));
   if (alone) {
-    co_await race(accept_all(&listener, &rooms), until_ctrl_c(&stop), demo(listener.local()));
+    co_await race(serve(listener, chat, &rooms), until_ctrl_c(&stop), demo(listener.local()));
   } else {
     std::printf("listening at %s\n", listener.local().text().c_str());
     std::fflush(stdout);
-    co_await race(accept_all(&listener, &rooms), until_ctrl_c(&stop));
+    co_await race(serve(listener, chat, &rooms), until_ctrl_c(&stop));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tiffany/io/buffered.hpp"
+#include "tiffany/io/serve.hpp"
 #include "tiffany/io/signals.hpp"
 #include "tiffany/io/socket.hpp"
 #include "tiffany/tiffany.hpp"
@@ -21,16 +22,6 @@ Task<void> echo(Socket client) {
     if (n == 0) co_return;
     co_await client.write(room.data(), n);
   }
-}
-
-Task<void> serve(Listener* listener) {
-  // One connection that fails must not end the others.
-  co_await scope(collect_all, [&](Scope& clients) -> Task<void> {
-    for (;;) {
-      Socket client = co_await listener->accept();
-      clients.spawn(echo, std::move(client));
-    }
-  });
 }
 
 Task<void> until_ctrl_c(Signals* stop) {
@@ -55,11 +46,11 @@ Task<void> program(std::string address) {
   const bool alone = address.empty();
   Listener listener = Listener::bind(alone ? Address::loopback(0) : Address::parse(address));
   if (alone) {
-    co_await race(serve(&listener), until_ctrl_c(&stop), talk(listener.local()));
+    co_await race(serve(listener, echo), until_ctrl_c(&stop), talk(listener.local()));
   } else {
     std::printf("listening at %s\n", listener.local().text().c_str());
     std::fflush(stdout);
-    co_await race(serve(&listener), until_ctrl_c(&stop));
+    co_await race(serve(listener, echo), until_ctrl_c(&stop));
   }
   std::printf("bye\n");
 }

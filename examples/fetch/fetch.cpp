@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tiffany/io/buffered.hpp"
+#include "tiffany/io/serve.hpp"
 #include "tiffany/io/signals.hpp"
 #include "tiffany/io/socket.hpp"
 #include "tiffany/tiffany.hpp"
@@ -21,23 +22,14 @@ struct Counts {
   std::size_t served = 0;
 };
 
-Task<void> serve(Socket client, Counts* counts) {
+Task<void> give_page(Socket client, Counts* counts) {
   counts->most = std::max(counts->most, ++counts->now);
   BufferedReader reader(client);
   const auto request = co_await reader.line();
   co_await sleep(1ms);
-  co_await client.write("page " + request->substr(4) + "\n");
+  co_await client.write("page " + request.value_or("GET ?").substr(4) + "\n");
   --counts->now;
   ++counts->served;
-}
-
-Task<void> accept_all(Listener* listener, Counts* counts) {
-  co_await scope(collect_all, [&](Scope& clients) -> Task<void> {
-    for (;;) {
-      Socket client = co_await listener->accept();
-      clients.spawn(serve, std::move(client), counts);
-    }
-  });
 }
 
 // ---- The fan-out ----
@@ -67,7 +59,8 @@ Task<void> program() {
   Signals stop({SIGINT, SIGTERM});
   Listener listener = Listener::bind(Address::loopback(0));
   Counts counts;
-  co_await race(accept_all(&listener, &counts), fetch_all(listener.local()), until_ctrl_c(&stop));
+  co_await race(serve(listener, give_page, &counts), fetch_all(listener.local()),
+                until_ctrl_c(&stop));
   std::printf("%s than 50 at a time\n", counts.most <= 50 ? "never more" : "more");
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "tiffany/io/serve.hpp"
 #include "tiffany/io/signals.hpp"
 #include "tiffany/io/socket.hpp"
 #include "tiffany/tiffany.hpp"
@@ -87,15 +88,6 @@ Task<void> answer(Socket client) {
   }
 }
 
-Task<void> accept_all(Listener* listener) {
-  co_await scope(collect_all, [&](Scope& clients) -> Task<void> {
-    for (;;) {
-      Socket client = co_await listener->accept();
-      clients.spawn(answer, std::move(client));
-    }
-  });
-}
-
 Task<void> until_ctrl_c(Signals* stop) { co_await stop->next(); }
 
 Task<void> ask(Address to) {
@@ -116,11 +108,11 @@ Task<void> program(std::string address) {
   const bool alone = address.empty();
   Listener listener = Listener::bind(alone ? Address::loopback(0) : Address::parse(address));
   if (alone) {
-    co_await race(accept_all(&listener), until_ctrl_c(&stop), ask(listener.local()));
+    co_await race(serve(listener, answer), until_ctrl_c(&stop), ask(listener.local()));
   } else {
     std::printf("listening at http://%s/\n", listener.local().text().c_str());
     std::fflush(stdout);
-    co_await race(accept_all(&listener), until_ctrl_c(&stop));
+    co_await race(serve(listener, answer), until_ctrl_c(&stop));
   }
 }
 
