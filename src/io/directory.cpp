@@ -25,7 +25,9 @@ EntryKind kind_of_mode(mode_t mode) noexcept {
 }
 
 EntryKind kind_of(DIR* directory, const dirent& entry) noexcept {
-  if (entry.d_type != DT_UNKNOWN) return kind_of_mode(DTTOIF(entry.d_type));
+  if (entry.d_type != DT_UNKNOWN) {
+    return kind_of_mode(static_cast<mode_t>(DTTOIF(entry.d_type)));
+  }
   struct stat found{};  // a file system that does not say it beside the name
   const int fd = dirfd(directory);
   const bool known = fstatat(fd, entry.d_name, &found, AT_SYMLINK_NOFOLLOW) == 0;

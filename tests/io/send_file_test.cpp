@@ -112,12 +112,11 @@ TEST_P(SendFileTest, OtherStreamsThanSocketsGetTheSame) {
   EXPECT_EQ(run(sent_through_a_pipe, directory / "file", std::uint64_t{300'000}).value(), text);
 }
 
-Task<std::uint64_t> sends_to_nobody(std::string path) {
+Task<void> sends_to_nobody(std::string path) {
   Ends ends = co_await connected();
   const File file = co_await open_file(path);
   ends.other.close();
-  std::uint64_t sent = 0;
-  for (;;) sent += co_await send_file(ends.one, file, 0, 10);
+  for (;;) static_cast<void>(co_await send_file(ends.one, file, 0, 10));
 }
 
 TEST_P(SendFileTest, AnOtherSideThatIsGoneIsAnErrorAndNoSignal) {
