@@ -80,20 +80,23 @@ double yield_supervised(std::size_t tasks, bool quick) {
 class Park final : public tiffany::SystemCall {
  public:
   static constexpr tiffany::CallName call_name{"park"};
-  explicit Park(std::vector<tiffany::TaskRecord*>& parked) noexcept : parked_(parked) {}
+  explicit Park(std::vector<Park*>& parked) noexcept : parked_(parked) {}
   tiffany::Answer start(Scheduler&, tiffany::TaskRecord& task) {
-    parked_.push_back(&task);
+    task_ = &task;
+    parked_.push_back(this);
     return tiffany::Answer::parked;
   }
   void withdraw(tiffany::TaskRecord&) noexcept override {}
   void finish() noexcept {}
   std::string describe() const override { return "the benchmark"; }
+  void go_on(Scheduler& scheduler) noexcept { wake(scheduler, *task_); }
 
  private:
-  std::vector<tiffany::TaskRecord*>& parked_;
+  std::vector<Park*>& parked_;
+  tiffany::TaskRecord* task_ = nullptr;
 };
 
-Task<void> park_then_yield(YieldClock& clock, std::vector<tiffany::TaskRecord*>& parked) {
+Task<void> park_then_yield(YieldClock& clock, std::vector<Park*>& parked) {
   co_await Park(parked);
   clock.task_started();
   for (std::size_t round = clock.rounds(); round > 0; --round) co_await tiffany::yield();
@@ -103,14 +106,14 @@ Task<void> park_then_yield(YieldClock& clock, std::vector<tiffany::TaskRecord*>&
 // The tasks are woken in shuffled order, so that the queue has them in another order than they lie
 // in memory.
 Task<void> start_shuffled(YieldClock& clock, std::size_t tasks) {
-  std::vector<tiffany::TaskRecord*> parked;
+  std::vector<Park*> parked;
   parked.reserve(tasks);
   for (std::size_t i = 0; i < tasks; ++i) {
     spawn(park_then_yield, std::ref(clock), std::ref(parked));
   }
   while (parked.size() < tasks) co_await tiffany::yield();
   for (const std::uint32_t which : bench::shuffled_order(tasks)) {
-    Scheduler::current()->wake(*parked[which]);
+    parked[which]->go_on(*Scheduler::current());
   }
 }
 
@@ -211,7 +214,7 @@ class Event {
  public:
   void set() {
     if (waiter_ != nullptr) {
-      Scheduler::current()->wake(*std::exchange(waiter_, nullptr));
+      std::exchange(waiter_, nullptr)->go_on(*Scheduler::current());
     } else {
       set_ = true;
     }
@@ -223,20 +226,23 @@ class Event {
     explicit Wait(Event& event) noexcept : event_(event) {}
     tiffany::Answer start(Scheduler&, tiffany::TaskRecord& task) noexcept {
       if (std::exchange(event_.set_, false)) return tiffany::Answer::now;
-      event_.waiter_ = &task;
+      task_ = &task;
+      event_.waiter_ = this;
       return tiffany::Answer::parked;
     }
     void withdraw(tiffany::TaskRecord&) noexcept override { event_.waiter_ = nullptr; }
     void finish() noexcept {}
     std::string describe() const override { return "an event"; }
+    void go_on(Scheduler& scheduler) noexcept { wake(scheduler, *task_); }
 
    private:
     Event& event_;
+    tiffany::TaskRecord* task_ = nullptr;
   };
   Wait wait() noexcept { return Wait(*this); }
 
  private:
-  tiffany::TaskRecord* waiter_ = nullptr;
+  Wait* waiter_ = nullptr;
   bool set_ = false;
 };
 

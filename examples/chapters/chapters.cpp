@@ -134,7 +134,7 @@ class Gate {
  public:
   void open() {
     open_ = true;
-    for (TaskRecord* task : waiting_) Scheduler::current()->wake(*task);
+    for (const Pass* pass : waiting_) pass->wake(*pass->task_);
     waiting_.clear();
   }
 
@@ -145,21 +145,24 @@ class Gate {
 
     Answer start(Scheduler&, TaskRecord& task) {
       if (gate_.open_) return Answer::now;
-      gate_.waiting_.push_back(&task);
+      task_ = &task;
+      gate_.waiting_.push_back(this);
       return Answer::parked;
     }
-    void withdraw(TaskRecord& task) noexcept override { std::erase(gate_.waiting_, &task); }
+    void withdraw(TaskRecord&) noexcept override { std::erase(gate_.waiting_, this); }
     void finish() noexcept {}
     std::string describe() const override { return "a gate to open"; }
 
    private:
+    friend class Gate;
     Gate& gate_;
+    TaskRecord* task_ = nullptr;
   };
   Pass pass() noexcept { return Pass(*this); }
 
  private:
   bool open_ = false;
-  std::vector<TaskRecord*> waiting_;
+  std::vector<Pass*> waiting_;
 };
 
 Task<void> visitor(Gate& gate, int number) {

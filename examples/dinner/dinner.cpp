@@ -25,13 +25,14 @@ class Fork {
 
     Answer start(Scheduler&, TaskRecord& task) {
       if (fork_.holder_ != nullptr) {
-        fork_.line_.push_back(&task);
+        task_ = &task;
+        fork_.line_.push_back(this);
         return Answer::parked;
       }
       fork_.holder_ = &task;
       return Answer::now;
     }
-    void withdraw(TaskRecord& task) noexcept override { std::erase(fork_.line_, &task); }
+    void withdraw(TaskRecord&) noexcept override { std::erase(fork_.line_, this); }
     void finish() noexcept {}
     std::string describe() const override {
       return "the fork that " + fork_.holder_->describe() + " holds";
@@ -39,21 +40,24 @@ class Fork {
     void visit_waits(WaitVisitor& visitor) const override { visitor.on_waitable(*fork_.holder_); }
 
    private:
+    friend class Fork;
     Fork& fork_;
+    TaskRecord* task_ = nullptr;
   };
 
   Take take() noexcept { return Take(*this); }
   void put_down() {
     holder_ = nullptr;
     if (line_.empty()) return;
-    holder_ = line_.front();
+    const Take* const next = line_.front();
     line_.erase(line_.begin());
-    Scheduler::current()->wake(*holder_);
+    holder_ = next->task_;
+    next->wake(*holder_);
   }
 
  private:
   TaskRecord* holder_ = nullptr;
-  std::vector<TaskRecord*> line_;
+  std::vector<Take*> line_;
 };
 
 constexpr std::array kNames = {"Plato", "Hypatia", "Kant", "Arendt", "Hume"};

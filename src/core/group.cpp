@@ -65,7 +65,7 @@ void GroupCall::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
   } else if (left_ > 0) {
     return;
   }
-  scheduler.wake(*waiter.task);
+  wake(scheduler, *waiter.task);
 }
 
 void GroupCall::throw_decided() const {

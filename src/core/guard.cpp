@@ -151,7 +151,7 @@ void Scheduler::report_watched(const TaskRecord& task, const std::string& what) 
   AwaitStack stack;
   task.visit_frames(stack);
   append_stack(message, stack);
-  log_(LogLine{now_, task.id_, task.name(), message, nullptr});
+  write_log(LogLine{now_, task.id_, task.name(), message, nullptr});
 }
 
 }  // namespace tiffany

@@ -81,6 +81,7 @@ Scheduler::Scheduler(Options options)
       log_(options.log_ ? std::move(options.log_) : log_to_stderr),
       system_failure_(options.system_failure_) {
   now_ = reactor_->now();
+  clock_runs_ = !reactor_->virtual_time();
   arena_->set_limit(options.most_bytes_);
   root_.arena_ = arena_.get();
   std::fill(std::begin(quantum_), std::end(quantum_), std::max<std::uint32_t>(1, options.quantum_));
@@ -277,8 +278,10 @@ inline void Scheduler::end(TaskRecord& task, State state) noexcept {
   task.release();
 }
 
-void Scheduler::wake(TaskRecord& task) noexcept {
-  if (task.state_ != State::blocked) return;
+Time Scheduler::clock_now() const { return std::max(now_, reactor_->now()); }
+
+void Scheduler::wake(TaskRecord& task, const SystemCall& call) noexcept {
+  if (task.waiting_on_ != &call) return;
   task.waiting_on_ = nullptr;
   task.state_ = State::ready;
   ready_.push(task);
@@ -313,21 +316,53 @@ std::uint64_t Scheduler::throttled() const noexcept {
 
 void Scheduler::log(std::string_view message) {
   const bool in_task = running_ != nullptr;
-  log_(LogLine{now_, in_task ? running_->id_ : TaskId(),
-               in_task ? running_->name() : std::string_view(), message});
+  write_log(LogLine{now_, in_task ? running_->id_ : TaskId(),
+                    in_task ? running_->name() : std::string_view(), message});
+}
+
+bool Scheduler::write_log(const LogLine& line) noexcept {
+  try {
+    log_(line);
+    return true;
+  } catch (const std::exception& error) {
+    if (lost_log_lines_++ == 0) {
+      std::fprintf(stderr,
+                   "The log of a scheduler cannot be written: %s. Lines are lost; "
+                   "Scheduler::lost_log_lines() counts them.\n",
+                   error.what());
+    }
+  } catch (...) {
+    ++lost_log_lines_;
+  }
+  return false;
 }
 
 void Scheduler::report_failure(TaskRecord& task) noexcept {
+  ++unseen_failures_;
   try {
     const AsyncTracePtr trace = task.trace();
     const std::string message =
         task.describe() + ", spawned at " + site_text(task.spawn_site_) +
         ", failed and nobody looked at the error: " + error_text(task.error()) +
         (trace != nullptr ? "\n  " + trace->text() : "");
-    log_(LogLine{now_, task.id_, task.name(), message, task.error()});
+    if (write_log(LogLine{now_, task.id_, task.name(), message, task.error()})) return;
   } catch (const std::bad_alloc&) {
-    task.report_failure_briefly();
+    // Said without memory, below.
   }
+  task.report_failure_briefly();
+}
+
+void Scheduler::report_lost(const TaskRecord& task, std::string_view what,
+                            const std::exception_ptr& error) noexcept {
+  ++unseen_failures_;
+  try {
+    const std::string message = task.describe() + ", spawned at " + site_text(task.spawn_site_) +
+                                ", " + std::string(what) + ": " + error_text(error);
+    if (write_log(LogLine{now_, task.id_, task.name(), message, error})) return;
+  } catch (const std::bad_alloc&) {
+    // Said without memory, below.
+  }
+  task.report_failure_briefly();
 }
 
 void Scheduler::system_task_failed(TaskRecord& task) noexcept {

@@ -44,11 +44,12 @@ Scope::~Scope() {
     scheduler_.cancel(
         task, scheduler_.reason(CancelCause::scope_ended, "its scope is gone", task.spawn_site()));
   }
-  // A collected failure that could not be thrown, because something else was, is reported.
+  // A collected failure that could not be thrown, because something else was, is reported; so is that
+  // of a contender when another one has won.
   while (kept_ != nullptr) {
     TaskRecord& task = *kept_;
     kept_ = task.next_sibling_;
-    if (policy_ == ScopePolicy::collect_all) task.set(TaskRecord::kReportFailure);
+    if (task.state() == State::failed) task.set(TaskRecord::kReportFailure);
     task.release();
   }
   if (own_arena_) arena_->retire();  // it stays as long as a handle has a result in it
@@ -84,7 +85,7 @@ void Scope::child_ended(TaskRecord& task) noexcept {
 
 void Scope::all_ended() noexcept {
   scheduler_.disarm(deadline_);  // it comes too late
-  scheduler_.wake(*std::exchange(joiner_, nullptr));
+  std::exchange(joiner_, nullptr)->joined();
 }
 
 // What the policy makes of a task that failed; or ended in whatever way, if the first success counts.
@@ -106,18 +107,25 @@ void Scope::judge(TaskRecord& task) noexcept {
       if (task.parent_ == region_->task().id()) return judge_contender(task);
       if (task.state() != State::failed) return;
       break;
+    case ScopePolicy::report:
+      ++failures_;
+      break;
     case ScopePolicy::isolate:
-      return;
+      break;
     case ScopePolicy::root:
       if (task.priority_ == kSystemPriority) scheduler_.system_task_failed(task);
       break;
   }
-  // In the root scope, or a second failure in a scope that is failing already.
+  // Reported when nobody can look at it any more and nobody has. Also a second failure in a scope that
+  // is failing already, and that of a contender who lost.
   task.set(TaskRecord::kReportFailure);
 }
 
 void Scope::judge_contender(TaskRecord& task) noexcept {
-  if (winner_) return;
+  if (winner_) {
+    if (task.state() == State::failed) task.set(TaskRecord::kReportFailure);
+    return;
+  }
   if (task.state() != State::completed) return keep(task);
   winner_ = task.id();
   cancel_all(scheduler_.reason(
@@ -154,7 +162,7 @@ void Scope::set_deadline(Time when, std::source_location site) {
 }
 
 void Scope::set_timeout(Duration delay, std::source_location site) {
-  set_deadline(after(scheduler_.now(), delay), site);
+  set_deadline(scheduler_.deadline_in(delay), site);
 }
 
 void Scope::on_deadline(Scheduler& scheduler, Timer& timer) noexcept {
@@ -175,6 +183,11 @@ void Scope::block_threw(std::exception_ptr error) noexcept {
     if (error_ == nullptr) {
       error_ = error;
       trace_ = scheduler_.trace_of(error);
+    } else if (error_ != error) {
+      scheduler_.report_lost(region_->task(),
+                             "threw from the block of a scope that a task had failed already, so "
+                             "that this error cannot be thrown",
+                             error);
     }
     cancel_all(scheduler_.reason(CancelCause::scope_ended, "the block of its scope threw",
                                  region_->task().spawn_site()));
@@ -242,11 +255,13 @@ Answer Scope::Join::start(Scheduler&, TaskRecord& task) {
     scope_.scheduler_.disarm(scope_.deadline_);
     return Answer::now;
   }
-  scope_.joiner_ = &task;
+  task_ = &task;
+  scope_.joiner_ = this;
   return Answer::parked;
 }
 
 void Scope::Join::withdraw(TaskRecord&) noexcept { scope_.joiner_ = nullptr; }
+void Scope::Join::joined() noexcept { wake(scope_.scheduler_, *task_); }
 
 std::string Scope::Join::describe() const {
   return std::to_string(scope_.live_) + (scope_.live_ == 1 ? " task" : " tasks") + " of its scope";

@@ -6,7 +6,8 @@
 namespace tiffany {
 
 void Sleep::on_alarm(Scheduler& scheduler, Timer& timer) noexcept {
-  scheduler.wake(*static_cast<Sleep&>(timer).task_);
+  auto& sleep = static_cast<Sleep&>(timer);
+  sleep.wake(scheduler, *sleep.task_);
 }
 
 std::string Sleep::describe() const { return "the time " + time_text(deadline()); }
@@ -18,7 +19,7 @@ Sleep sleep(Duration delay) {
                                         " ns. A sleep cannot be negative; for a point in time that "
                                         "may have passed use sleep_until().");
   }
-  return Sleep(after(now(), delay));
+  return Sleep(Scheduler::require("sleep()").deadline_in(delay));
 }
 
 Sleep sleep_until(Time deadline) { return Sleep(deadline); }

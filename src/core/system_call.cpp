@@ -3,11 +3,20 @@
 #include <atomic>
 
 #include "tiffany/core/live_schedulers.hpp"
+#include "tiffany/core/scheduler.hpp"
 
 namespace tiffany {
 
 void SystemCall::on_settled(Scheduler&, Waiter&) noexcept {}
 void SystemCall::visit_waits(WaitVisitor&) const {}
+
+void SystemCall::wake(Scheduler& scheduler, TaskRecord& task) const noexcept {
+  scheduler.wake(task, *this);
+}
+
+void SystemCall::wake(TaskRecord& task) const noexcept {
+  if (Scheduler* const scheduler = Scheduler::owner(task)) scheduler->wake(task, *this);
+}
 
 // Atomic, because a library may be loaded, and enter its calls, while another thread makes a dump.
 CallKind::CallKind(const std::type_info& type, const CallName& name) noexcept

@@ -221,8 +221,7 @@ void FlowState::go_on() noexcept {
     broken(std::current_exception());
     return;
   }
-  waiting_ = nullptr;
-  host_.scheduler_->wake(*task);
+  std::exchange(waiting_, nullptr)->wake(*host_.scheduler_, *task);
 }
 
 // Records of one task are synced in their order.
@@ -275,8 +274,7 @@ bool FlowState::stop_step(std::string_view why) noexcept {
 void FlowState::step_ended() noexcept {
   busy_ = nullptr;
   if (unwinding_ && waiting_ != nullptr) {
-    waiting_ = nullptr;
-    host_.scheduler_->wake(*task);
+    std::exchange(waiting_, nullptr)->wake(*host_.scheduler_, *task);
   } else {
     go_on();
   }

@@ -42,13 +42,13 @@ void PollWait::stop_waiting() noexcept {
 
 void PollWait::on_settled(Scheduler& scheduler, Waiter&) noexcept {
   stop_waiting();
-  scheduler.wake(*task_);
+  wake(scheduler, *task_);
 }
 
 void PollWait::on_time(Scheduler& scheduler, Timer& timer) noexcept {
   auto& wait = static_cast<PollWait&>(timer);
   wait.stop_waiting();
-  scheduler.wake(*wait.task_);
+  wait.wake(scheduler, *wait.task_);
 }
 
 std::string PollWait::describe() const {

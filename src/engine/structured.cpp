@@ -25,7 +25,7 @@ TimedRegion::TimedRegion(Duration limit, std::source_location site)
                                         " ns. A time limit cannot be negative; zero gives the "
                                         "operation no time to wait at all.");
   }
-  scheduler_.arm(*this, after(scheduler_.now(), limit));
+  scheduler_.arm(*this, scheduler_.deadline_in(limit));
 }
 
 TimedRegion::~TimedRegion() { scheduler_.disarm(*this); }

@@ -113,16 +113,16 @@ class SupervisorLoop {
       return Answer::parked;
     }
     void withdraw(TaskRecord&) noexcept override { stop_waiting(); }
-    void wake() noexcept {
+    void go_on() noexcept {
       stop_waiting();
-      loop_.scheduler_.wake(*task_);
+      wake(loop_.scheduler_, *task_);
     }
     void finish() noexcept {}
     std::string describe() const override;
     void visit_waits(WaitVisitor& visitor) const override;
 
    private:
-    static void on_time(Scheduler&, Timer& timer) noexcept { static_cast<Wait&>(timer).wake(); }
+    static void on_time(Scheduler&, Timer& timer) noexcept { static_cast<Wait&>(timer).go_on(); }
     void stop_waiting() noexcept {
       loop_.wait_ = nullptr;
       loop_.scheduler_.disarm(*this);
@@ -210,7 +210,7 @@ void SupervisorLoop::note_end(Child& child) noexcept {
   become(child, Phase::ended);
   child.ended = scheduler_.now();
   ended_.push_back(&child);
-  if (wait_ != nullptr) wait_->wake();
+  if (wait_ != nullptr) wait_->go_on();
 }
 
 void SupervisorLoop::start(Scope& scope, Child& child) {
@@ -322,7 +322,8 @@ Task<void> SupervisorLoop::restart(Child& child) {
   const std::string what = child_text(child.name.text) + " " + end_text(history_.back().error);
   std::string others;
   std::vector<Child*> group{&child};
-  Time due = after(scheduler_.now(), wait_before(child));
+  const Time from = scheduler_.deadline_in(Duration::zero());
+  Time due = after(from, wait_before(child));
   if (how_.strategy_ != Strategy::one_for_one) {
     const std::size_t first = how_.strategy_ == Strategy::one_for_all ? 0 : child.index;
     for (std::size_t i = children_.size(); i-- > first;) {
@@ -344,7 +345,7 @@ Task<void> SupervisorLoop::restart(Child& child) {
   scheduler_.log(what + ". Restart " + std::to_string(restarts_.size()) + " of " +
                  std::to_string(how_.restarts_) + " within " + duration_text(how_.period_) +
                  ": \"" + child.name.text + "\"" + others + " in " +
-                 duration_text(due - scheduler_.now()) + ".");
+                 duration_text(due - std::min(due, std::max(from, scheduler_.now()))) + ".");
 }
 
 // ---- The two halves of a supervisor's life ----

@@ -28,7 +28,8 @@ bool IoCall::take_back(TaskRecord& task) noexcept {
 }
 
 void IoCall::on_done(Scheduler& scheduler, Operation& operation) noexcept {
-  scheduler.wake(*static_cast<IoCall&>(operation).task_);
+  auto& call = static_cast<IoCall&>(operation);
+  call.wake(scheduler, *call.task_);
 }
 
 std::string IoCall::subject() const { return describe_descriptor(fd); }

@@ -130,7 +130,8 @@ Answer Pressure::Pass::start(Scheduler& scheduler, TaskRecord& task) noexcept {
 void Pressure::Pass::withdraw(TaskRecord&) noexcept { gate_.let_go(*this); }
 
 void Pressure::Pass::on_done(Scheduler& scheduler, Operation& operation) noexcept {
-  scheduler.wake(*static_cast<Pass&>(operation).task_);
+  auto& call = static_cast<Pass&>(operation);
+  call.wake(scheduler, *call.task_);
 }
 
 std::string Pressure::Pass::describe() const {

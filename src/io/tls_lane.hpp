@@ -15,6 +15,8 @@ namespace tiffany::io {
 
 class TlsLane {
  public:
+  class Wait;
+
   TlsLane() noexcept = default;
   TlsLane(const TlsLane&) = delete;
   TlsLane& operator=(const TlsLane&) = delete;
@@ -28,12 +30,7 @@ class TlsLane {
       assert(!lane.busy_);
       lane_.busy_ = true;
     }
-    ~Turn() {
-      lane_.busy_ = false;
-      if (TaskRecord* const next = std::exchange(lane_.waiting_, nullptr)) {
-        Scheduler::owner(*next)->wake(*next);
-      }
-    }
+    ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
@@ -48,9 +45,11 @@ class TlsLane {
     Answer start(Scheduler&, TaskRecord& task) noexcept {
       assert(lane_.waiting_ == nullptr);
       if (!lane_.busy_) return Answer::now;
-      lane_.waiting_ = &task;
+      task_ = &task;
+      lane_.waiting_ = this;
       return Answer::parked;
     }
+    void go_on() noexcept { wake(*task_); }
     void withdraw(TaskRecord&) noexcept override { lane_.waiting_ = nullptr; }
     void finish() noexcept {}
     std::string describe() const override { return "another task that uses the same TLS stream"; }
@@ -59,12 +58,18 @@ class TlsLane {
 
    private:
     TlsLane& lane_;
+    TaskRecord* task_ = nullptr;
   };
   Wait wait() noexcept { return Wait(*this); }
 
  private:
-  TaskRecord* waiting_ = nullptr;
+  Wait* waiting_ = nullptr;
   bool busy_ = false;
 };
+
+inline TlsLane::Turn::~Turn() {
+  lane_.busy_ = false;
+  if (Wait* const next = std::exchange(lane_.waiting_, nullptr)) next->go_on();
+}
 
 }  // namespace tiffany::io

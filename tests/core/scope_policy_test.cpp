@@ -300,5 +300,88 @@ TEST(ScopePolicy, W4_EverySeedOfTheOrderGivesTheSameWinnerWhenTimeDecides) {
   }
 }
 
+// ---- report_failures ----
+
+TEST(ScopePolicy, AReportScopeLogsAndCountsAFailureAndEverybodyGoesOn) {
+  Trace trace;
+  std::vector<std::string> reported;
+  const auto program = [&]() -> Task<void> {
+    const int result = co_await scope(report_failures, [&](Scope& s) -> Task<int> {
+      s.spawn(fails_after, 1, "reset by peer").named("connection");
+      s.spawn(gives, std::ref(trace), 5, "neighbour");
+      co_await sleep(3ms);
+      EXPECT_EQ(s.failures(), 1u);
+      EXPECT_EQ(reported.size(), 1u) << "at once";
+      trace.push_back("block");
+      co_return 7;
+    });
+    EXPECT_EQ(result, 7);
+  };
+  Scheduler scheduler(Options().virtual_time().log_to([&](const LogLine& line) {
+    EXPECT_EQ(what_of(line.unseen_error), "reset by peer");
+    reported.emplace_back(line.message);
+  }));
+  run_on_scheduler(scheduler, program);
+  EXPECT_EQ(trace, Trace({"block", "neighbour", "neighbour gone"}));
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_NE(reported[0].find("\"connection\", spawned at scope_policy_test.cpp"),
+            std::string::npos);
+  EXPECT_EQ(scheduler.unseen_failures(), 1u);
+}
+
+TEST(ScopePolicy, AFailureOfAReportScopeThatWasLookedAtIsCountedAndNotLogged) {
+  const auto program = [&]() -> Task<void> {
+    co_await scope(report_failures, [&](Scope& s) -> Task<void> {
+      auto task = s.spawn(fails_after, 1, "seen");
+      const auto end = co_await task.outcome();
+      EXPECT_TRUE(end.failed());
+      EXPECT_EQ(s.failures(), 1u);
+    });
+  };
+  Scheduler scheduler(
+      Options().virtual_time().log_to([&](const LogLine& line) { ADD_FAILURE() << line.message; }));
+  run_on_scheduler(scheduler, program);
+  EXPECT_EQ(scheduler.unseen_failures(), 0u);
+}
+
+TEST(ScopePolicy, WhatTheBlockOfAReportScopeThrowsEndsItsTasksAndIsThrown) {
+  Trace trace;
+  const auto program = [&]() -> Task<void> {
+    const auto block = [&](Scope& s) -> Task<void> {
+      s.spawn(gives, std::ref(trace), 5, "never");
+      co_await sleep(1ms);
+      throw std::runtime_error("the listener is gone");
+    };
+    const auto error = co_await error_of(scope(report_failures, block));
+    EXPECT_EQ(what_of(error), "the listener is gone");
+  };
+  run_program(program);
+  EXPECT_EQ(trace, Trace({"never gone"}));
+}
+
+TEST(ScopePolicy, ManyFailuresInAReportScopeKeepTheMemoryFlat) {
+  std::uint64_t lines = 0;
+  const auto program = [&]() -> Task<void> {
+    const auto fails = []() -> Task<void> {
+      throw std::runtime_error("connection reset by peer");
+      co_return;
+    };
+    co_await scope(report_failures, [&](Scope& s) -> Task<void> {
+      std::size_t after_the_first = 0;
+      for (int i = 0; i < 2000; ++i) {
+        s.spawn(fails);
+        co_await sleep(1ms);
+        const std::size_t bytes = Scheduler::current()->arena().live_bytes();
+        if (i == 0) after_the_first = bytes;
+        EXPECT_EQ(bytes, after_the_first);
+      }
+      EXPECT_EQ(s.failures(), 2000u);
+      EXPECT_EQ(s.live(), 0u);
+    });
+  };
+  run_program(program, Options().virtual_time().log_to([&](const LogLine&) { ++lines; }));
+  EXPECT_EQ(lines, 2000u);
+}
+
 }  // namespace
 }  // namespace tiffany

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "support/hand_clock.hpp"
 #include "support/harness.hpp"
 
 namespace tiffany {
@@ -166,6 +167,93 @@ TEST(Sleep, T7_AMillionNanosecondsApartAreStillInOrder) {
   };
   run_program(program);
   EXPECT_EQ(trace, Trace({"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}));
+}
+
+// ---- Relative times on a real clock: a slice that takes long moves the clock, and not now() ----
+
+TEST(Sleep, ARelativeTimeCountsFromTheCallAndNotFromTheBeginningOfTheTurn) {
+  Time clock(1s);
+  const auto program = [&]() -> Task<void> {
+    const Time turn = now();
+    clock += 80ms;  // work
+    EXPECT_EQ(now(), turn) << "constant within a turn";
+    co_await sleep(50ms);
+    EXPECT_EQ(now(), Time(1130ms));
+    co_await sleep_until(now() + 5ms);
+    EXPECT_EQ(now(), Time(1135ms));
+  };
+  run_program(program, Options().clock(std::make_unique<HandClock>(clock)));
+}
+
+TEST(Sleep, EachOfSeveralSleepsInOneTurnCountsFromItsOwnCall) {
+  Time clock(1s);
+  Trace trace;
+  const auto program = [&]() -> Task<void> {
+    const auto work_then_sleep = [&](Duration work, Duration delay,
+                                     std::string name) -> Task<void> {
+      clock += work;
+      co_await sleep(delay);
+      trace.push_back(name + " " + std::to_string(now().time_since_epoch() / 1ms));
+    };
+    spawn(std::ref(work_then_sleep), 0ms, 100ms, "a");
+    spawn(std::ref(work_then_sleep), 80ms, 10ms, "b");
+    spawn(std::ref(work_then_sleep), 5ms, 10ms, "c");
+    co_await sleep(1s);
+  };
+  run_program(program, Options().clock(std::make_unique<HandClock>(clock)));
+  EXPECT_EQ(trace, Trace({"b 1090", "c 1095", "a 1100"}));
+}
+
+TEST(Within, ItsLimitCountsFromTheCallAndNotFromTheBeginningOfTheTurn) {
+  Time clock(1s);
+  const auto program = [&]() -> Task<void> {
+    const auto nap = []() -> Task<int> {
+      co_await sleep(20ms);
+      co_return 7;
+    };
+    clock += 80ms;
+    const auto in_time = co_await within(50ms, nap());
+    EXPECT_FALSE(in_time.timed_out());
+    clock += 80ms;
+    const auto late = co_await within(10ms, nap());
+    EXPECT_TRUE(late.timed_out());
+    EXPECT_EQ(now(), Time(1190ms));
+  };
+  run_program(program, Options().clock(std::make_unique<HandClock>(clock)));
+}
+
+TEST(Scope, ATimeoutCountsFromTheCallAndNotFromTheBeginningOfTheTurn) {
+  Time clock(1s);
+  const auto program = [&]() -> Task<void> {
+    clock += 80ms;
+    co_await scope([&](Scope& s) -> Task<void> {
+      s.set_timeout(50ms);
+      co_await sleep(20ms);
+    });
+    EXPECT_EQ(now(), Time(1100ms));
+  };
+  run_program(program, Options().clock(std::make_unique<HandClock>(clock)));
+}
+
+TEST(Supervision, ABackOffCountsFromTheEndOfTheChildAndNotFromTheBeginningOfTheTurn) {
+  Time clock(1s);
+  int starts = 0;
+  const auto program = [&]() -> Task<void> {
+    const auto child = [&]() -> Task<void> {
+      if (++starts == 2) {
+        EXPECT_EQ(now(), Time(1090ms));
+        co_return;
+      }
+      clock += 80ms;
+      throw std::runtime_error("again");
+    };
+    Supervision how(Strategy::one_for_one);
+    how.backoff(10ms, 10ms);
+    co_await supervise(how, [&](Supervisor& s) { s.transient("child", std::ref(child)); });
+  };
+  run_program(program,
+              Options().clock(std::make_unique<HandClock>(clock)).log_to([](const LogLine&) {}));
+  EXPECT_EQ(starts, 2);
 }
 
 // ---- Yield ----

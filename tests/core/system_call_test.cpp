@@ -27,27 +27,30 @@ class Event {
 
     Answer start(Scheduler&, TaskRecord& task) {
       if (event_.set_) return Answer::now;
-      event_.waiting_.push_back(&task);
+      task_ = &task;
+      event_.waiting_.push_back(this);
       return Answer::parked;
     }
-    void withdraw(TaskRecord& task) noexcept override { std::erase(event_.waiting_, &task); }
+    void withdraw(TaskRecord&) noexcept override { std::erase(event_.waiting_, this); }
     void finish() noexcept {}
     std::string describe() const override { return "an event"; }
 
    private:
+    friend class Event;
     Event& event_;
+    TaskRecord* task_ = nullptr;
   };
 
   Wait wait() noexcept { return Wait(*this); }
   void set(Scheduler& scheduler) {
     set_ = true;
-    for (TaskRecord* task : std::exchange(waiting_, {})) scheduler.wake(*task);
+    for (const Wait* wait : std::exchange(waiting_, {})) wait->wake(scheduler, *wait->task_);
   }
   void reset() noexcept { set_ = false; }
   std::size_t waiting() const noexcept { return waiting_.size(); }
 
  private:
-  std::deque<TaskRecord*> waiting_;
+  std::deque<Wait*> waiting_;
   bool set_ = false;
 };
 // [event]
@@ -91,7 +94,7 @@ class Mailbox {
     Take* const taker = takers_.front();
     takers_.pop_front();
     taker->letter_ = std::move(letter);
-    scheduler.wake(*taker->task_);
+    taker->wake(scheduler, *taker->task_);
   }
   std::size_t takers() const noexcept { return takers_.size(); }
   bool full() const noexcept { return letter_.has_value(); }
@@ -223,23 +226,53 @@ TEST(UserSystemCall, T3_MayBeWokenFromOutsideOfTheLoop) {
   expect_nothing_left(scheduler);
 }
 
-// B88: a spurious or double wake of a task that is not parked is a no-op.
-TEST(UserSystemCall, T3_WakingATaskThatIsNotParkedIsHarmless) {
+template <class S>
+concept WakesWhomItLikes = requires(S& scheduler, TaskRecord& task) { scheduler.wake(task); };
+
+// A sleeper that was woken from elsewhere left its timer in a frame that was gone.
+TEST(UserSystemCall, NobodyButTheCallThatATaskIsParkedOnCanWakeTheTask) {
+  EXPECT_FALSE(WakesWhomItLikes<Scheduler>);
+}
+
+// A call that wakes whenever it is told to.
+class Eager final : public SystemCall {
+ public:
+  static constexpr CallName call_name{"eager"};
+  Eager() noexcept = default;
+  Answer start(Scheduler&, TaskRecord&) noexcept { return Answer::parked; }
+  void withdraw(TaskRecord&) noexcept override {}
+  void finish() noexcept {}
+  std::string describe() const override { return "nothing"; }
+  void poke(TaskRecord& task) noexcept { wake(task); }
+};
+
+// B88: a spurious or double wake of a task that is not parked is a no-op; so is that of a task that is
+// parked on another call.
+TEST(UserSystemCall, T3_WakingATaskThatIsNotParkedOnTheCallIsHarmless) {
   Trace trace;
   const auto program = [&]() -> Task<void> {
     Scheduler& scheduler = *Scheduler::current();
+    Eager stray;
     Event event;
     auto handle = spawn(wait_for, std::ref(event), std::ref(trace), "once");
     TaskRecord& record = *scheduler.find(handle.id());
-    scheduler.wake(record);  // not started
-    scheduler.wake(*scheduler.running());
+    stray.poke(record);  // not started
+    stray.poke(*scheduler.running());
     co_await yield();
+    stray.poke(record);  // parked on the event
+    EXPECT_EQ(scheduler.ready_len(), 0u);
     event.set(scheduler);
-    scheduler.wake(record);  // ready already
+    stray.poke(record);  // ready already
     EXPECT_EQ(scheduler.ready_len(), 1u);
     co_await handle;
-    scheduler.wake(record);  // ended
+    stray.poke(record);  // ended
     EXPECT_EQ(scheduler.ready_len(), 0u);
+    auto sleeper = spawn([]() -> Task<void> { co_await sleep(5ms); });
+    co_await yield();
+    stray.poke(*scheduler.find(sleeper.id()));
+    EXPECT_EQ(sleeper.state(), State::blocked);
+    co_await sleeper;
+    EXPECT_EQ(now(), Time(5ms));
   };
   run_program(program);
   EXPECT_EQ(trace, Trace({"once"}));
@@ -363,14 +396,16 @@ class Foreign final : public SystemCall {
   Answer start(Scheduler& scheduler, TaskRecord& task) {
     class Arrived final : public Message {
      public:
-      explicit Arrived(TaskRecord& t) noexcept : task_(t) {}
-      void deliver(Scheduler& s) noexcept override { s.wake(task_); }
+      Arrived(Foreign& call, TaskRecord& task) noexcept : call_(call), task_(task) {}
+      void deliver(Scheduler& s) noexcept override { call_.wake(s, task_); }
 
      private:
+      Foreign& call_;
       TaskRecord& task_;
     };
-    thread_ = std::thread(
-        [inbox = scheduler.inbox(), &task] { inbox->post(std::make_unique<Arrived>(task)); });
+    thread_ = std::thread([inbox = scheduler.inbox(), this, &task] {
+      inbox->post(std::make_unique<Arrived>(*this, task));
+    });
     return Answer::parked;
   }
   void withdraw(TaskRecord&) noexcept override { thread_.join(); }

@@ -71,10 +71,11 @@ class Lock {
         lock_.holder_ = &task;
         return Answer::now;
       }
-      lock_.waiting_.push_back(&task);
+      task_ = &task;
+      lock_.waiting_.push_back(this);
       return Answer::parked;
     }
-    void withdraw(TaskRecord& task) noexcept override { std::erase(lock_.waiting_, &task); }
+    void withdraw(TaskRecord&) noexcept override { std::erase(lock_.waiting_, this); }
     void finish() noexcept {}
     std::string describe() const override {
       return "a lock that " + lock_.holder_->describe() + " holds";
@@ -82,20 +83,23 @@ class Lock {
     void visit_waits(WaitVisitor& visitor) const override { visitor.on_waitable(*lock_.holder_); }
 
    private:
+    friend class Lock;
     Lock& lock_;
+    TaskRecord* task_ = nullptr;
   };
   Acquire acquire() noexcept { return Acquire(*this); }
   void release() {
     holder_ = nullptr;
     if (waiting_.empty()) return;
-    holder_ = waiting_.front();
+    const Acquire* const next = waiting_.front();
     waiting_.erase(waiting_.begin());
-    Scheduler::current()->wake(*holder_);
+    holder_ = next->task_;
+    next->wake(*holder_);
   }
 
  private:
   TaskRecord* holder_ = nullptr;
-  std::vector<TaskRecord*> waiting_;
+  std::vector<Acquire*> waiting_;
 };
 
 inline Task<void> use_both(Lock& first, Lock& second, int before) {

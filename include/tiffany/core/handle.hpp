@@ -143,7 +143,7 @@ class Join final : public SystemCall {
   }
   void withdraw(TaskRecord&) noexcept override { handle_.waitable().remove_waiter(waiter_); }
   void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override {
-    scheduler.wake(*waiter.task);
+    wake(scheduler, *waiter.task);
   }
   T finish() {
     Waitable& target = handle_.waitable();
@@ -191,7 +191,7 @@ class JoinOutcome final : public SystemCall {
   }
   void withdraw(TaskRecord&) noexcept override { handle_.waitable().remove_waiter(waiter_); }
   void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override {
-    scheduler.wake(*waiter.task);
+    wake(scheduler, *waiter.task);
   }
   Outcome<typename H::value_type> finish() { return outcome_of(handle_, false); }
   std::string describe() const override { return handle_.waitable().describe(); }

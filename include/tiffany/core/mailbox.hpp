@@ -184,7 +184,7 @@ class Mailbox {
     }
     void withdraw(TaskRecord&) noexcept override { leave(); }
     void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override {
-      scheduler.wake(*waiter.task);
+      wake(scheduler, *waiter.task);
     }
 
     // The steps of a call that waits beside others in a race (engine/combine.hpp).

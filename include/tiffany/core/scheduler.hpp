@@ -84,6 +84,7 @@ class Scheduler {
   // has come to the running task.
   mutable std::uint32_t alarms_ = 0;
   mutable bool alarm_for_running_ = false;
+  bool clock_runs_;  // by itself, also within a turn
   std::uint32_t turn_;
   Time now_;
 
@@ -142,6 +143,10 @@ class Scheduler {
   // ---- Looking at it ----
 
   Time now() const noexcept { return now_; }
+  // The point in time that lies `delay` after this call: for every deadline that is given as a
+  // duration. now() stands still within a turn, so a deadline counted from now() would come early by
+  // as long as the turn has run. Reads the clock if it is a real one; a virtual clock costs nothing.
+  Time deadline_in(Duration delay) const { return after(clock_runs_ ? clock_now() : now_, delay); }
   std::size_t ready_len() const noexcept { return ready_.size() - dead_in_queue_; }
   std::size_t live_tasks() const noexcept { return live_tasks_; }
   std::size_t armed_timers() const noexcept { return timers_.size(); }
@@ -158,6 +163,10 @@ class Scheduler {
   std::uint64_t hogs() const noexcept { return hogs_; }
   // How often a task made more calls without a wait than Options::watch_steps says.
   std::uint64_t spinners() const noexcept { return spinners_; }
+  // How many failures were reported because nobody had looked at them.
+  std::uint64_t unseen_failures() const noexcept { return unseen_failures_; }
+  // How many lines were lost because the sink of the log (Options::log_to) threw.
+  std::uint64_t lost_log_lines() const noexcept { return lost_log_lines_; }
   // How often a task was given the processor.
   std::uint64_t slices() const noexcept { return slice_base_ + ring_->head; }
   const Arena& arena() const noexcept { return *here_; }
@@ -233,8 +242,6 @@ class Scheduler {
 
   // ---- For system calls ----
 
-  // The task parked on a call goes on. A task that is not parked is left alone.
-  void wake(TaskRecord& task) noexcept;
   void arm(Timer& timer, Time deadline) noexcept { timers_.arm(timer, deadline); }
   void disarm(Timer& timer) noexcept { timers_.cancel(timer); }
   // For what the running task takes: that of the scheduler, or of its scope (Scope::limit_memory).
@@ -338,7 +345,13 @@ class Scheduler {
   friend class Dependencies;
   friend struct DebugLayout;
   friend class Scope;
+  friend class SystemCall;
   friend class TaskRecord;
+
+  // See SystemCall::wake.
+  void wake(TaskRecord& task, const SystemCall& call) noexcept;
+  // Never before now().
+  Time clock_now() const;
 
   // Gives the room for a task back when its record cannot be made.
   class Reservation {
@@ -503,6 +516,11 @@ class Scheduler {
   void interrupt(TaskRecord& task) noexcept;
   void keep_trace(TaskRecord& task) noexcept;
   void report_failure(TaskRecord& task) noexcept;
+  // An error of the code of a task, of which nobody else will ever hear. `what`: how it came to be.
+  void report_lost(const TaskRecord& task, std::string_view what,
+                   const std::exception_ptr& error) noexcept;
+  // What the sink throws stays here, and is counted. False when it has thrown.
+  bool write_log(const LogLine& line) noexcept;
   void end_unbegun(TaskRecord& task) noexcept;
   void system_task_failed(TaskRecord& task) noexcept;
   void throw_system_failure();
@@ -554,6 +572,8 @@ class Scheduler {
   std::uint64_t denied_ = 0;
   std::uint64_t hogs_ = 0;
   std::uint64_t spinners_ = 0;
+  std::uint64_t unseen_failures_ = 0;
+  std::uint64_t lost_log_lines_ = 0;
   Watch watch_;
   std::uint32_t quantum_[256];
   std::uint64_t throttled_[256] = {};

@@ -33,13 +33,15 @@ class ScopeCancelled : public Error {
   CancelReasonPtr reason_;
 };
 
-// What the end of a task does to its scope. Blocks of user code choose one of the first three.
+// What the end of a task does to its scope. Blocks of user code choose one of the first four. None
+// drops an error: what is not thrown, and was not looked at through a handle, is reported to the log.
 enum class ScopePolicy : std::uint8_t {
   fail_fast,  // the first failure cancels the block and every other task, and is thrown at the end
   collect_all,    // every task runs to its end; failures that nobody looked at are thrown together
   first_success,  // the first task that completes cancels the others; AllFailed when none does
-  isolate,        // failures stay with the handles: for those who look at every end themselves
-  root,           // as isolate, and a failure that nobody looked at is reported
+  report,         // a failure is logged and counted, and everybody goes on: for servers
+  isolate,        // as report, for those who look at every end themselves
+  root,           // as report, for the scope of the scheduler
 };
 
 class Scope {
@@ -74,6 +76,8 @@ class Scope {
   // has an arena of its own, and its tasks are switched to more slowly (docs/13-guards.md has numbers).
   void limit_memory(std::size_t bytes);
 
+  // How many tasks of a report scope have failed so far.
+  std::uint64_t failures() const noexcept { return failures_; }
   // Tasks that have not ended yet.
   std::size_t live() const noexcept { return live_; }
   // What limit_memory counts; 0 when it was not called. A result counts as long as a handle keeps it.
@@ -116,7 +120,11 @@ class Scope {
     void visit_waits(WaitVisitor& visitor) const override;
 
    private:
+    friend class Scope;
+    void joined() noexcept;
+
     Scope& scope_;
+    TaskRecord* task_ = nullptr;
   };
   Join join() noexcept { return Join(*this); }
 
@@ -153,7 +161,7 @@ class Scope {
   std::size_t look_from_ = SIZE_MAX;  // with so many tasks a spawn must look at the limits
   std::size_t most_tasks_ = SIZE_MAX;
   Arena* arena_;  // for what its tasks take
-  TaskRecord* joiner_ = nullptr;
+  Join* joiner_ = nullptr;
   std::optional<CancelRegion> region_;  // covers the block; the root scope has none
   std::exception_ptr error_;
   AsyncTracePtr trace_;  // of the error
@@ -163,6 +171,7 @@ class Scope {
   TaskRecord* kept_ = nullptr;
   TaskRecord* last_kept_ = nullptr;
   TaskId winner_;
+  std::uint64_t failures_ = 0;
 };
 
 }  // namespace tiffany

@@ -11,8 +11,9 @@
 
 namespace tiffany {
 
-// co_await sleep(10ms): goes on after that long. Zero goes through the timers too; a negative time
-// is an error.
+// co_await sleep(10ms): goes on after that long, counted from the call of sleep() and never early: on
+// a real clock also when the turn has taken long already, so that now() + 10ms has passed. Zero goes
+// through the timers too; a negative time is an error.
 // Cancel. Before start: the timer is not armed. While parked: it is disarmed, and a virtual clock
 // does not jump to it any more. After completion: the sleep is over, and the next suspension throws.
 class [[nodiscard("sleep does nothing until awaited: co_await sleep(...)")]] Sleep final

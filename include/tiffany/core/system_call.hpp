@@ -9,7 +9,8 @@
 //   R finish();                                            // the value of the co_await expression
 //
 // `start` returns Answer::now when `finish` can be called at once, and Answer::parked after it has
-// stored `&task` somewhere from where `scheduler.wake(task)` will be called exactly once. Between
+// stored itself and `&task` somewhere from where its own `wake(scheduler, task)` will be called exactly
+// once. Nobody else can wake the task: what the call has registered would be left behind. Between
 // a wake and the resume the result has arrived: a cancel that comes then does not call `withdraw`,
 // and the task gets its result first.
 //
@@ -101,6 +102,12 @@ class SystemCall {
   // A call may be moved until it has begun: `start` is where pointers into the call itself are made.
   SystemCall(SystemCall&&) noexcept {}
   ~SystemCall() = default;
+
+  // The task that is parked on this call goes on. One that is not (any more) is left alone. The call
+  // has undone by then what `start` registered.
+  void wake(Scheduler& scheduler, TaskRecord& task) const noexcept;
+  // The same where the scheduler is not at hand.
+  void wake(TaskRecord& task) const noexcept;
 
  private:
   friend class Scheduler;

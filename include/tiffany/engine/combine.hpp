@@ -166,7 +166,7 @@ class RaceCore : public SystemCall {
     std::apply([&](Rs&... r) { ((is(r, waiter) ? void(winner_ = at) : void(), ++at), ...); },
                racers_);
     leave_all();
-    scheduler.wake(*waiter.task);
+    wake(scheduler, *waiter.task);
     pass_on_all();
   }
   std::string describe() const override {
@@ -626,7 +626,7 @@ class [[nodiscard("race waits only when awaited: co_await race(...)")]] RaceOfMa
   void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override {
     winner_ = static_cast<std::size_t>(static_cast<C*>(&waiter) - racers_.data());
     leave_all();
-    scheduler.wake(*waiter.task);
+    wake(scheduler, *waiter.task);
     pass_on_all();
   }
   value_type finish() {

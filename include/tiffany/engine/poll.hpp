@@ -78,7 +78,7 @@ class PollContext {
     wait_.add(handle.waitable());
   }
   void wake_at(Time deadline) noexcept { wait_.add(deadline); }
-  void wake_after(Duration delay) noexcept { wait_.add(after(now(), delay)); }
+  void wake_after(Duration delay) noexcept { wait_.add(scheduler_.deadline_in(delay)); }
 
  private:
   Scheduler& scheduler_;

@@ -85,6 +85,7 @@ struct PolicyTag {};
 inline constexpr detail::PolicyTag<ScopePolicy::fail_fast> fail_fast{};
 inline constexpr detail::PolicyTag<ScopePolicy::collect_all> collect_all{};
 inline constexpr detail::PolicyTag<ScopePolicy::first_success> first_success{};
+inline constexpr detail::PolicyTag<ScopePolicy::report> report_failures{};
 
 // co_await scope([&](Scope& s) -> Task<R> { ... }): runs the block as part of this task; no task
 // spawned into `s` outlives it. Gives what the block returns.
@@ -98,6 +99,11 @@ inline constexpr detail::PolicyTag<ScopePolicy::first_success> first_success{};
 //   scope(first_success, block)  The first of the tasks that the block started and that completes
 //                                cancels the others and, if it still runs, the block. Gives the id of
 //                                that task; its handle has the value. AllFailed when none completes.
+//                                The failures of the others are reported to the log.
+//   scope(report_failures, block)  For servers: a failure of a task is reported to the log and
+//                                counted (Scope::failures), and the block and the others go on. Nothing
+//                                is kept of a task that has ended and has no handle, so the memory is
+//                                that of the tasks that are alive.
 //
 // Cancel. Before start: the block begins, and throws at its first suspension. While parked: the
 // block unwinds, its tasks are cancelled and joined, then Cancelled goes on outwards. After

@@ -33,7 +33,7 @@ class BlockingIo : public Scheduler {
 template <class T>
 concept Io = requires(T& io, TaskRecord& task, Timer& timer, Time time) {
   io.spawn;                                 // a new task
-  io.wake(task);                            // a task that is parked becomes ready
+  io.cancel(task, CancelReasonPtr());       // a task is asked to stop
   io.arm(timer, time);                      // a timer
   { io.poll(time) } -> std::same_as<bool>;  // what is ready runs, and outside events come in
   { io.now() } -> std::same_as<Time>;       // the time of this turn

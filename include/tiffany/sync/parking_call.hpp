@@ -30,7 +30,7 @@ enum class Stage : std::uint8_t {
 
 class SyncCall : public SystemCall, public Waiter {
  public:
-  void on_settled(Scheduler& scheduler, Waiter&) noexcept override { scheduler.wake(*task); }
+  void on_settled(Scheduler& scheduler, Waiter&) noexcept override { wake(scheduler, *task); }
 
  protected:
   SyncCall() noexcept = default;
