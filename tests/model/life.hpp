@@ -106,7 +106,7 @@ inline void Machine::judge(Scope& scope, Task& task) {
       if (task.parent != scope.owner) {
         task.must_report = failed;
       } else if (scope.winner != nullptr) {
-        return;
+        task.must_report = failed;
       } else if (task.end == End::completed) {
         scope.winner = &task;
         cancel_all(scope, make_reason("race decided"));
@@ -115,6 +115,7 @@ inline void Machine::judge(Scope& scope, Task& task) {
       }
       return;
     case Policy::isolate:
+      task.must_report = failed;
       return;
     case Policy::root:
       task.must_report = failed;

@@ -160,6 +160,7 @@ struct Task : Waitable {
   std::optional<Reason> reason;
   bool deliver_cancel = false;
   bool must_report = false;
+  int lost_errors = 0;  // thrown from the blocks of scopes that had failed already
   Wait wait;
   std::vector<std::unique_ptr<Frame>> stack;
   std::function<void()> when_code_goes;

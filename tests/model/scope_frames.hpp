@@ -44,10 +44,8 @@ class CloseFrame final : public RunFrame {
   bool outer_cancelled() { return effective_reason(task(), scope_.region.get()) != nullptr; }
   Signal verdict() {
     const bool first_success = scope_.policy == Policy::first_success;
-    if (scope_.error) {
-      if (!first_success) report_kept();
-      return thrown_signal(false, *scope_.error);
-    }
+    report_kept();
+    if (scope_.error) return thrown_signal(false, *scope_.error);
     if (scope_.policy == Policy::collect_all) {
       if (const std::string failures = unseen_failures(); !failures.empty()) {
         return thrown_signal(false, "TasksFailed(" + failures + ")");
@@ -59,9 +57,9 @@ class CloseFrame final : public RunFrame {
     if (scope_.reason->on_purpose && !scope_.cut_short && !first_success) return Signal();
     return thrown_signal(false, "ScopeCancelled(" + scope_.reason->text + ")");
   }
-  // What was collected cannot be thrown, because something else is.
+  // What was collected and is not thrown, because something else is or another contender has won.
   void report_kept() {
-    for (Task* failed : scope_.kept) failed->must_report = true;
+    for (Task* kept : scope_.kept) kept->must_report = kept->end == End::failed;
   }
   std::string unseen_failures() {
     std::string text;
@@ -94,6 +92,7 @@ inline Scope& open_scope(Run& run, Policy policy) {
 // The block of a scope threw.
 inline void block_threw(Run& run, Scope& scope, const Thrown& thrown) {
   if (thrown.cancelled) scope.cut_short = true;
+  if (!thrown.cancelled && scope.error) ++run.machine.running->lost_errors;
   if (!thrown.cancelled && !scope.error) scope.error = thrown.text;
   run.machine.cancel_all(scope, run.machine.make_reason("scope ended"));
 }

@@ -327,6 +327,7 @@ inline Lines reported(const Run& run) {
   Lines lines;
   for (const auto& task : run.machine.tasks) {
     if (task->must_report && !task->observed) lines.push_back(task_name(task->index));
+    for (int i = 0; i < task->lost_errors; ++i) lines.push_back(task_name(task->index));
   }
   return lines;
 }
