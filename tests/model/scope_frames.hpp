@@ -92,7 +92,8 @@ inline Scope& open_scope(Run& run, Policy policy) {
 // The block of a scope threw.
 inline void block_threw(Run& run, Scope& scope, const Thrown& thrown) {
   if (thrown.cancelled) scope.cut_short = true;
-  if (!thrown.cancelled && scope.error) ++run.machine.running->lost_errors;
+  const bool another = scope.error && *scope.error != thrown.text;
+  if (!thrown.cancelled && another) ++run.machine.running->lost_errors;
   if (!thrown.cancelled && !scope.error) scope.error = thrown.text;
   run.machine.cancel_all(scope, run.machine.make_reason("scope ended"));
 }
