@@ -11,7 +11,7 @@
 //
 // What goes wrong stays where it belongs:
 //   - A handler that fails (a reset, a protocol error) is reported to the log and counted (scope
-//     policy `report`); the others go on, and nothing is kept of it.
+//     policy report_failures); the others go on, and nothing is kept of it.
 //   - Out of descriptors or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM), or a limit on tasks is reached:
 //     the server says so in the log, takes no connection for a moment, and goes on. The clients wait
 //     in the backlog of the kernel.
@@ -83,7 +83,7 @@ Task<void> serve_one(Semaphore::Permit place, F handler, Socket client, Args... 
 template <class F, class... Args>
 Task<void> serve_all(Listener* listener, ServeOptions options, F handler, Args... args) {
   Acceptor acceptor(*listener, options);
-  auto accept_all = [&](Scope& clients) -> Task<void> {
+  co_await scope(report_failures, [&](Scope& clients) -> Task<void> {
     for (;;) {
       Semaphore::Permit place = co_await acceptor.places().acquire();
       Socket client = co_await acceptor.next();
@@ -100,8 +100,7 @@ Task<void> serve_all(Listener* listener, ServeOptions options, F handler, Args..
         co_await acceptor.pause(std::move(denied));
       }
     }
-  };
-  co_await scope_block<void, decltype(accept_all)&>(ScopePolicy::root, accept_all);
+  });
 }
 
 }  // namespace detail
