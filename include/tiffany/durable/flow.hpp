@@ -84,7 +84,7 @@ class Flow {
   }
   template <class F>
   auto step(std::string_view name, StepOptions options, F&& fn, Site site = Site::current()) {
-    static_assert(std::is_lvalue_reference_v<F> || std::is_trivially_destructible_v<F>,
+    static_assert(!detail::owns_captures<F>(),
                   "a step captures by reference: write [&], or keep the callable in a variable and "
                   "pass that (GCC 12 destroys owning captures twice in an awaited expression)");
     return detail::StepCall<std::decay_t<F>>(*state_, name, std::move(options), std::forward<F>(fn),
@@ -107,7 +107,8 @@ class Flow {
   }
   // Another durable task, by the name it is registered with. It is cancelled when this one ends before it.
   template <class T, class... Args>
-  detail::HandleCall<T> spawn(TypeName type, const Args&... args) {
+  detail::HandleCall<T> spawn(TypeName type, Args&&... args) {
+    (detail::refuse_destroyed_twice<Args>(), ...);
     return detail::HandleCall<T>(*state_, &detail::issue_child, std::move(type.text),
                                  detail::arguments_json(args...), type.site);
   }
@@ -153,7 +154,8 @@ class Flow {
   // Forgets everything that was recorded so far: when the task comes back, its code starts with
   // `state<S>(...)` giving this. Signals that nobody has taken are kept. Nothing may be under way.
   template <class S>
-  detail::CheckpointWait checkpoint(const S& state, Site site = Site::current()) {
+  detail::CheckpointWait checkpoint(S&& state, Site site = Site::current()) {
+    detail::refuse_destroyed_twice<S>();
     return detail::CheckpointWait(*state_, to_json(state), site);
   }
   // The state of the last checkpoint; `initial` when there was none. To be asked for first.

@@ -4,7 +4,7 @@
 //   types.add("order", 1, order);
 //   Host host(types, wal::LogOptions("wal"));
 //   const Recovery recovery = co_await host.open();       // everything unfinished goes on
-//   const Uuid id = co_await host.start("order", Order{...});
+//   const Uuid id = co_await host.start("order", order);
 //   const Receipt receipt = co_await host.result<Receipt>(id);
 //   co_await host.close();
 //
@@ -176,12 +176,14 @@ class Host {
   // ---- From outside ----
 
   template <class... Args>
-  Task<Uuid> start(std::string type, const Args&... args) {
+  Task<Uuid> start(std::string type, Args&&... args) {
+    (detail::refuse_destroyed_twice<Args>(), ...);
     return start_new(std::move(type), detail::arguments_json(args...));
   }
   // With an id of the caller's choice: a second start with the same one is the same task.
   template <class... Args>
-  Task<Uuid> start_as(Uuid id, std::string type, const Args&... args) {
+  Task<Uuid> start_as(Uuid id, std::string type, Args&&... args) {
+    (detail::refuse_destroyed_twice<Args>(), ...);
     return start_json(std::move(type), detail::arguments_json(args...), id);
   }
   // The same, with the arguments as an array.
@@ -196,13 +198,15 @@ class Host {
   Task<std::string> result_json(Uuid id);
 
   template <class T>
-  Task<void> signal(Uuid task, std::string name, const T& value) {
+  Task<void> signal(Uuid task, std::string name, T&& value) {
+    detail::refuse_destroyed_twice<T>();
     return signal_json(task, std::move(name), to_json(value));
   }
   Task<void> signal_json(Uuid task, std::string name, std::string value);
   // Keeps a promise. True for the first who does; what comes later is ignored.
   template <class T>
-  Task<bool> complete(Uuid promise, const T& value) {
+  Task<bool> complete(Uuid promise, T&& value) {
+    detail::refuse_destroyed_twice<T>();
     return complete_json(promise, to_json(value), true);
   }
   // Or breaks it: `value` is then a sentence.

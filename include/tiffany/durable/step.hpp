@@ -27,6 +27,7 @@
 
 #include "tiffany/base/codec.hpp"
 #include "tiffany/base/outcome.hpp"
+#include "tiffany/base/temporaries.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/engine/task.hpp"
 
@@ -83,10 +84,11 @@ class StepOptions {
     return std::move(*this);
   }
   // The result as JSON, or nothing when the effect did not take place.
-  StepOptions&& transactional(
-      std::function<std::optional<std::string>(const std::string&)> ask) && {
+  template <class Ask>
+  StepOptions&& transactional(Ask&& ask) && {
+    detail::refuse_destroyed_twice<Ask>();
     effect = StepEffect::transactional;
-    find = std::move(ask);
+    find = std::forward<Ask>(ask);
     return std::move(*this);
   }
   StepOptions&& retry(Retry how) && {

@@ -577,7 +577,6 @@ concept Mixed = sizeof...(As) > 0 && !kHandles<As...> &&
 
 template <class... As>
 std::tuple<std::remove_cvref_t<As>...> operands(As&&... each) {
-  (require_awaitable<As>(), ...);
   return std::tuple<std::remove_cvref_t<As>...>(std::forward<As>(each)...);
 }
 
@@ -670,8 +669,10 @@ auto race(As&&... contenders) {
                  ...)) {
     (detail::require_awaitable<As>(), ...);
     return RaceOfCalls<detail::Racer<As>...>(detail::Racer<As>(std::forward<As>(contenders))...);
-  } else {
+  } else if constexpr ((Awaitable<As> && ...)) {
     return detail::race_started(detail::operands(std::forward<As>(contenders)...));
+  } else {
+    (detail::require_awaitable<As>(), ...);
   }
 }
 template <class A>
@@ -689,7 +690,11 @@ auto race(std::vector<A> contenders) {
 template <class... As>
   requires(sizeof...(As) > 0 && (detail::Mixed<As...> || detail::kHandles<As...>))
 auto any(As&&... contenders) {
-  return detail::any_started(detail::operands(std::forward<As>(contenders)...));
+  if constexpr ((Awaitable<As> && ...)) {
+    return detail::any_started(detail::operands(std::forward<As>(contenders)...));
+  } else {
+    (detail::require_awaitable<As>(), ...);
+  }
 }
 template <class A>
 auto any(std::vector<A> contenders) {
@@ -701,7 +706,11 @@ auto any(std::vector<A> contenders) {
 template <class... As>
   requires detail::Mixed<As...>
 auto gather(As&&... operations) {
-  return detail::gather_started(detail::operands(std::forward<As>(operations)...));
+  if constexpr ((Awaitable<As> && ...)) {
+    return detail::gather_started(detail::operands(std::forward<As>(operations)...));
+  } else {
+    (detail::require_awaitable<As>(), ...);
+  }
 }
 template <class A>
   requires(!WaitableHandle<A>)
@@ -713,7 +722,11 @@ auto gather(std::vector<A> operations) {
 template <class... As>
   requires detail::Mixed<As...>
 auto all_settled(As&&... operations) {
-  return detail::settle_started(detail::operands(std::forward<As>(operations)...));
+  if constexpr ((Awaitable<As> && ...)) {
+    return detail::settle_started(detail::operands(std::forward<As>(operations)...));
+  } else {
+    (detail::require_awaitable<As>(), ...);
+  }
 }
 template <class A>
   requires(!WaitableHandle<A>)

@@ -114,7 +114,7 @@ Task<typename E::result> perform(Args&&... args) {
 template <Effect E, class H, class Body>
 auto with_handler(H&& handler, Body&& body) {
   static_assert(
-      std::is_lvalue_reference_v<H> || std::is_trivially_destructible_v<H>,
+      !detail::owns_captures<H>(),
       "keep a handler that owns its captures in a variable and pass that (GCC 12 destroys "
       "owning captures twice in an awaited expression)");
   using R = typename detail::BlockResult<Body>::type;

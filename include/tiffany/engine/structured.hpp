@@ -12,6 +12,7 @@
 
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/outcome.hpp"
+#include "tiffany/base/temporaries.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/scope.hpp"
@@ -67,7 +68,7 @@ Task<TaskId> first_success_block(Body body) {
 template <class Body>
 struct BlockOf {
   using Block = std::decay_t<Body>;
-  static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<Block>,
+  static_assert(!owns_captures<Body>(),
                 "a scope's block captures by reference: write [&], or keep the block in a variable "
                 "and pass that (GCC 12 destroys owning captures twice in an awaited expression)");
   using Result = std::invoke_result_t<Block&, Scope&>;

@@ -203,10 +203,9 @@ template <class Fill>
 [[nodiscard("supervise() starts nothing until awaited: co_await supervise(...)")]] Task<void>
 supervise(const Supervision& how, Fill&& fill,
           std::source_location site = std::source_location::current()) {
-  static_assert(
-      std::is_lvalue_reference_v<Fill> || std::is_trivially_destructible_v<std::decay_t<Fill>>,
-      "the function that adds the children captures by reference: write [&] (GCC 12 "
-      "destroys owning captures twice in an awaited expression)");
+  static_assert(!detail::owns_captures<Fill>(),
+                "the function that adds the children captures by reference: write [&] (GCC 12 "
+                "destroys owning captures twice in an awaited expression)");
   Supervisor children;
   fill(children);
   return detail::run_supervisor(how, children, site);

@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tiffany/base/temporaries.hpp"
 #include "tiffany/core/group.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/core/scheduler.hpp"

@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tiffany/base/temporaries.hpp"
 #include "tiffany/core/context.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/engine/task.hpp"
@@ -27,8 +28,7 @@ namespace detail {
 template <class V>
 constexpr void refuse_owning_aggregate() {
   static_assert(
-      std::is_lvalue_reference_v<V> || !std::is_aggregate_v<V> ||
-          std::is_trivially_destructible_v<V>,
+      !destroyed_twice<V>(),
       "GCC 12 destroys an aggregate that owns something twice when it is made in an awaited "
       "expression: keep it in a variable and pass that");
 }
@@ -37,8 +37,7 @@ constexpr void refuse_owning_aggregate() {
 template <class Body>
 struct BlockResult {
   static_assert(
-      std::is_lvalue_reference_v<Body> ||
-          std::is_trivially_destructible_v<std::remove_reference_t<Body>>,
+      !owns_captures<Body>(),
       "a block captures by reference: write [&], or keep the block in a variable and pass "
       "that (GCC 12 destroys owning captures twice in an awaited expression)");
   using Result = std::invoke_result_t<std::decay_t<Body>&>;

@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tiffany/base/temporaries.hpp"
 #include "tiffany/io/io_call.hpp"
 
 namespace tiffany {
@@ -69,6 +70,8 @@ class [[nodiscard("offload does nothing until awaited: co_await offload(...)")]]
 
 template <class F, class... Args>
 auto offload(F&& f, Args&&... args) {
+  detail::refuse_destroyed_twice<F>();
+  (detail::refuse_destroyed_twice<Args>(), ...);
   return Offload<std::decay_t<F>, std::decay_t<Args>...>(std::in_place, std::forward<F>(f),
                                                          std::forward<Args>(args)...);
 }

@@ -27,10 +27,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "tiffany/base/ref.hpp"
+#include "tiffany/base/temporaries.hpp"
 #include "tiffany/core/posted.hpp"
 #include "tiffany/sync/channel_state.hpp"
 #include "tiffany/sync/hold.hpp"
@@ -166,8 +168,23 @@ class Sender {
     if (state_) state_->drop_sender();
   }
 
-  // Awaited: when the value is in the channel, or with the receiver.
-  Send<T, T> send(T value) const { return Send<T, T>(channel(), std::move(value)); }
+  // Awaited: when the value is in the channel, or with the receiver. Takes whatever a T can be made of.
+  template <class U = T>
+    requires std::is_convertible_v<U&&, T>
+  Send<T, T> send(U&& value) const {
+    detail::refuse_destroyed_twice<U>();
+    return Send<T, T>(channel(), static_cast<T>(std::forward<U>(value)));
+  }
+  // The same, and the value is made here of these: co_await sender.emplace(1, text).
+  template <class... Args>
+  Send<T, T> emplace(Args&&... args) const {
+    (detail::refuse_destroyed_twice<Args>(), ...);
+    if constexpr (std::is_aggregate_v<T>) {
+      return Send<T, T>(channel(), T{std::forward<Args>(args)...});
+    } else {
+      return Send<T, T>(channel(), T(std::forward<Args>(args)...));
+    }
+  }
   // The same, and `value` is only moved from when it has been sent: whoever is cancelled, or out of
   // time, still has it. It must outlive the call.
   Send<T, T&> send_from(T& value) const { return Send<T, T&>(channel(), value); }

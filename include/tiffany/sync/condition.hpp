@@ -43,10 +43,9 @@ class Condition {
   template <class Predicate>
   Task<void> wait(Mutex::Guard& guard, Predicate&& holds,
                   std::source_location site = std::source_location::current()) {
-    static_assert(
-        std::is_lvalue_reference_v<Predicate> || std::is_trivially_destructible_v<Predicate>,
-        "a predicate captures by reference: write [&], or keep it in a variable and pass "
-        "that (GCC 12 destroys owning captures twice in an awaited expression)");
+    static_assert(!detail::owns_captures<Predicate>(),
+                  "a predicate captures by reference: write [&], or keep it in a variable and pass "
+                  "that (GCC 12 destroys owning captures twice in an awaited expression)");
     return wait_until<std::decay_t<Predicate>>(guard, std::forward<Predicate>(holds), site);
   }
 

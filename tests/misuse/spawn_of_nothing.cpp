@@ -1,0 +1,3 @@
+#include <tiffany/tiffany.hpp>
+
+void misuse() { tiffany::spawn(); }
