@@ -165,6 +165,8 @@ bool Scheduler::can_be_woken_from_outside() const {
 void Scheduler::run() {
   Drive drive(*this);
   while (live_tasks_ > 0) {
+    if (live_tasks_ == daemons_) [[unlikely]]
+      cancel_daemons();
     if (look_outside()) {
       run_turn(turn_);
     } else if (idle(kEndOfTime) == Idle::nothing_to_wait_for) {
@@ -173,6 +175,25 @@ void Scheduler::run() {
   }
   drop_places();
   throw_system_failure();
+}
+
+void Scheduler::make_daemon(TaskRecord& task) noexcept {
+  if (task.daemon_ || task.settled()) return;
+  task.daemon_ = true;
+  ++daemons_;
+}
+
+// Only they are left. What they spawn while they end is a daemon as well, and its turn comes here, too.
+void Scheduler::cancel_daemons() {
+  const std::uint64_t spawned = live_tasks_ + ended_[0] + ended_[1] + ended_[2];
+  if (daemons_cancelled_ == spawned) return;
+  daemons_cancelled_ = spawned;
+  const CancelReasonPtr why =
+      reason(CancelCause::shutdown, "only daemon tasks are left", std::source_location::current());
+  for_each_task([&](TaskRecord& task) {
+    const Ref<TaskRecord> held(&task);
+    cancel(task, why);
+  });
 }
 
 // Of tasks that were cancelled before they began only a place in the queue is left, with a reference.
@@ -237,6 +258,8 @@ inline void Scheduler::enlist(TaskRecord& record, Scope& scope, std::uint8_t pri
       record.inherit(*running_);
   }
   ++live_tasks_;
+  if (running_ != nullptr && running_->daemon_) [[unlikely]]
+    make_daemon(record);
   scope.add(record);
 }
 
@@ -269,6 +292,7 @@ void Scheduler::finish(TaskRecord& task, State state) noexcept {
 inline void Scheduler::end(TaskRecord& task, State state) noexcept {
   trace_ = mix(trace_, task.id_.value() + static_cast<std::uint64_t>(state));
   --live_tasks_;
+  daemons_ -= task.daemon_;
   ++ended_[static_cast<std::size_t>(state) - static_cast<std::size_t>(State::completed)];
   ready_.unreserve(task.priority_);
   task.settle(*this, state);

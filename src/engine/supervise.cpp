@@ -1,21 +1,14 @@
 #include "tiffany/engine/supervise.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 
+#include "tiffany/base/time_text.hpp"
 #include "tiffany/core/failures.hpp"
 #include "tiffany/core/site.hpp"
 
 namespace tiffany {
 namespace {
-
-std::string duration_text(Duration time) {
-  using namespace std::chrono_literals;
-  if (time % 1s == 0s) return std::to_string(time / 1s) + " s";
-  if (time % 1ms == 0s) return std::to_string(time / 1ms) + " ms";
-  return std::to_string(time.count()) + " ns";
-}
 
 std::string child_text(const std::string& name) { return "child \"" + name + "\""; }
 
@@ -342,10 +335,11 @@ Task<void> SupervisorLoop::restart(Child& child) {
   due = std::max(due, scheduler_.now());  // stopping the others took its time
   for (Child* member : group) wait_until(*member, due);
   if (group.size() > 1) next_due_ = earliest_due();  // some of them had another time before
+  const Duration wait = due - std::min(due, std::max(from, scheduler_.now()));
   scheduler_.log(what + ". Restart " + std::to_string(restarts_.size()) + " of " +
                  std::to_string(how_.restarts_) + " within " + duration_text(how_.period_) +
-                 ": \"" + child.name.text + "\"" + others + " in " +
-                 duration_text(due - std::min(due, std::max(from, scheduler_.now()))) + ".");
+                 ": \"" + child.name.text + "\"" + others +
+                 (wait > Duration::zero() ? " in " + duration_text(wait) : " at once") + ".");
 }
 
 // ---- The two halves of a supervisor's life ----

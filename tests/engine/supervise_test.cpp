@@ -155,7 +155,7 @@ TEST(Supervise, T11_EndsWhenAllChildrenHaveEndedForGood) {
   EXPECT_EQ(runs, Trace({"returns", "fails once", "temporary", "fails once"}));
   EXPECT_EQ(stage.said,
             Trace({"child \"fails once\" failed: first time. Restart 1 of 1 within 5 s: \"fails "
-                   "once\" in 0 s.",
+                   "once\" at once.",
                    "child \"temporary\" failed: first time. It is temporary, and not started "
                    "again."}));
 }
@@ -447,7 +447,7 @@ TEST(Supervise, T11_TheErrorTellsTheWholeStory) {
             "The supervisor at supervise_test.cpp: gave up: child \"db\" would have to be "
             "restarted, but no more than 2 restarts are allowed within 10 s. "
             "All its children have ended. What happened, by the time since it began:\n"
-            "  1500 ms: child \"db\" failed (number 1): db broke\n"
+            "  1.5 s: child \"db\" failed (number 1): db broke\n"
             "  2 s: child \"cache\" failed (number 1): cache broke\n"
             "  3 s: child \"db\" failed (number 2): db broke");
 }
@@ -729,7 +729,7 @@ TEST(Supervise, T11_AnInnerSupervisorThatGivesUpIsAChildThatFailed) {
   ASSERT_EQ(stage.said.size(), 3u);
   EXPECT_NE(
       stage.said[1].find("no more than 1 restart is allowed within 1 s. Restart 1 of 1 within "
-                         "1 s: \"inner\" in 0 s."),
+                         "1 s: \"inner\" at once."),
       std::string::npos)
       << stage.said[1];
   EXPECT_EQ(stage.trace,

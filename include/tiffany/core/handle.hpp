@@ -67,6 +67,18 @@ class Handle {
     return *this;
   }
 
+  // The task does not keep Scheduler::run() alive: when only such tasks are left, they are cancelled
+  // (CancelCause::shutdown) and joined. What the task spawns from now on is a daemon, too. A scope waits
+  // for its daemons as for every other task. Returns the handle: `spawn(report_load).daemon();`
+  Handle daemon() && {
+    make_daemon();
+    return std::move(*this);
+  }
+  Handle& daemon() & {
+    make_daemon();
+    return *this;
+  }
+
   // Asks the task to stop, and returns at once.
   void cancel(std::string_view why = {},
               std::source_location site = std::source_location::current()) const {
@@ -110,6 +122,9 @@ class Handle {
   }
 
  private:
+  void make_daemon() const {
+    if (Scheduler* const scheduler = Scheduler::owner(record())) scheduler->make_daemon(record());
+  }
   TaskRecord& record() const {
     if (!record_) [[unlikely]]
       detail::throw_empty_handle();

@@ -124,7 +124,7 @@ class Scheduler {
 
   // ---- Driving it ----
 
-  // Runs until no task is left. Throws Deadlock when that cannot come to be, and SystemTaskFailed when
+  // Runs until no task is left; when only daemons are (Handle::daemon), they are cancelled. Throws Deadlock when that cannot come to be, and SystemTaskFailed when
   // a system task has failed and Options::system_failure says that this ends the run.
   void run();
   // One turn that runs at most one task. False when nothing was ready. Time does not move.
@@ -239,6 +239,9 @@ class Scheduler {
   bool cancel_pending() const noexcept { return running_->has(TaskRecord::kCancelPending); }
   // Throws what that suspension would. For calls that were taken back late; see SystemCall::take_back.
   [[noreturn]] void throw_cancelled();
+
+  // See Handle::daemon. An ended task stays what it was.
+  void make_daemon(TaskRecord& task) noexcept;
 
   // ---- For system calls ----
 
@@ -507,6 +510,7 @@ class Scheduler {
   bool look_outside();
   enum class Idle { moved_on, nothing_to_wait_for };
   Idle idle(Time limit);
+  void cancel_daemons();
   bool can_be_woken_from_outside() const;
   class Drive;
   // Why the running task must stop, as seen from where it is.
@@ -580,6 +584,8 @@ class Scheduler {
   InlineOrder* inline_order_;  // null unless tasks wait inline
   std::size_t dead_in_queue_ = 0;
   std::size_t live_tasks_ = 0;
+  std::size_t daemons_ = 0;              // of these
+  std::uint64_t daemons_cancelled_ = 0;  // how many tasks had been spawned when they last were
   std::size_t pending_externals_ = 0;
   ExternalEntry* externals_ = nullptr;
   StackPool stacks_;

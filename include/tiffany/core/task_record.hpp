@@ -58,6 +58,8 @@ class TaskRecord : public Waitable {
   // The longest chain of tasks that wait for this one to end before they begin, by their cost. Known
   // where the order of the ready tasks asks for it (longest_path_order).
   std::uint64_t chain_below() const noexcept;
+  // Does not keep a run alive; see Handle::daemon.
+  bool daemon() const noexcept { return daemon_; }
   // Why the task itself was asked to stop; null when nobody asked.
   CancelReasonPtr cancel_reason() const noexcept;
   // How the exception that a failed task ended with came about; null for any other.

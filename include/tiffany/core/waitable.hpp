@@ -60,7 +60,8 @@ class Waitable {
   bool observed_ : 1 = false;
   bool told_ : 1 = false;
   // Room that TaskRecord uses, so that what a resume touches stays in one cache line.
-  std::uint8_t unrecorded_ : 6 = 0;  // see TaskRecord::keep_reason
+  bool daemon_ : 1 = false;
+  std::uint8_t unrecorded_ : 5 = 0;  // see TaskRecord::keep_reason
   std::uint8_t priority_ = 10;
   std::uint8_t flags_ = 0;
 };
