@@ -13,4 +13,15 @@ const char* meaning(Errc code) noexcept {
   return "not an error of Tiffany";
 }
 
+std::string error_text(const std::exception_ptr& error) {
+  if (error == nullptr) return "no error";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
 }  // namespace tiffany

@@ -24,16 +24,6 @@ std::string list_text(const std::vector<TaskFailure>& failures) {
 
 }  // namespace
 
-std::string error_text(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
-  }
-}
-
 TasksFailed::TasksFailed(std::vector<TaskFailure> failures)
     : Error(Errc::tasks_failed, count_text(failures.size(), "task") +
                                     " of a scope failed; failures() has the errors." +

@@ -78,11 +78,16 @@ std::string Scheduler::wait_report() const {
     append_stack(lines, stack);
     append_spawns(lines, spawned.steps());
   });
-  std::string out = "Deadlock: nothing can wake the " + std::to_string(waiting) +
-                    (waiting == 1 ? " task that is" : " tasks that are") +
-                    " left. No task is ready, no timer is armed, and no external promise is "
-                    "pending." +
-                    lines;
+  const bool deadlock =
+      waiting > 0 && waiting == live_tasks_ && timers_.size() == 0 && !can_be_woken_from_outside();
+  std::string out = std::to_string(waiting) + " of " + std::to_string(live_tasks_) +
+                    (live_tasks_ == 1 ? " task waits." : " tasks wait.");
+  if (deadlock) {
+    out = "Deadlock: nothing can wake the " + std::to_string(waiting) +
+          (waiting == 1 ? " task that is" : " tasks that are") +
+          " left. No task is ready, no timer is armed, and no external promise is pending.";
+  }
+  out += lines;
   const std::vector<TaskId> cycle = find_cycle(graph);
   if (!cycle.empty()) {
     out += "\n  They wait in a circle: ";

@@ -84,5 +84,14 @@ TEST(Timed, I7_VoidBecomesUnit) {
   EXPECT_TRUE(Timed<void>(TimedOut()).timed_out());
 }
 
+TEST(Outcome, GivesTheTextOfItsError) {
+  EXPECT_EQ(Outcome<int>::success(1).error_text(), "no error");
+  const auto failed =
+      Outcome<int>::failure(std::make_exception_ptr(std::runtime_error("unplugged")), false);
+  EXPECT_EQ(failed.error_text(), "unplugged");
+  EXPECT_EQ(Outcome<void>::failure(std::make_exception_ptr(7), false).error_text(),
+            "an exception that is not a std::exception");
+}
+
 }  // namespace
 }  // namespace tiffany

@@ -233,5 +233,18 @@ TEST(Deadlock, W8_TheReportIsTheSameEveryTime) {
   EXPECT_EQ(once(), once());
 }
 
+TEST(WaitReport, SaysDeadlockOnlyWhenThereIsOne) {
+  Scheduler scheduler(Options().virtual_time());
+  const auto sleeps = []() -> Task<void> { co_await sleep(5ms); };
+  scheduler.spawn(sleeps);
+  scheduler.spawn(sleeps);
+  EXPECT_EQ(scheduler.wait_report(), "0 of 2 tasks wait.");
+  scheduler.step_until_idle();
+  EXPECT_EQ(scheduler.wait_report().find("2 of 2 tasks wait.\n  task #1 waits for the time 5 ms"),
+            0u)
+      << scheduler.wait_report();
+  scheduler.run();
+}
+
 }  // namespace
 }  // namespace tiffany

@@ -5,6 +5,7 @@
 // cancelled task leaves its own code, and `catch (const std::exception&)` must not swallow it.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -81,6 +82,9 @@ enum class Errc : int {
 
 // The one-line meaning from the table above.
 const char* meaning(Errc code) noexcept;
+
+// What an exception says: its what(), or that it says nothing; `no error` for null.
+std::string error_text(const std::exception_ptr& error);
 
 class Error : public std::runtime_error {
  public:

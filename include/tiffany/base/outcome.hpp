@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -58,6 +59,8 @@ class Outcome {
   }
   // Null when ok().
   const std::exception_ptr& error() const noexcept { return error_; }
+  // The same for readers: what the exception says; `no error` when ok().
+  std::string error_text() const { return tiffany::error_text(error_); }
 
  private:
   Outcome() noexcept = default;

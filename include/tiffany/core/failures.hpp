@@ -10,9 +10,6 @@
 
 namespace tiffany {
 
-// What an exception says: its what(), or that it says nothing.
-std::string error_text(const std::exception_ptr& error);
-
 // A task that failed, and with what.
 struct TaskFailure {
   TaskFailure(TaskId which, std::string description, std::exception_ptr what)

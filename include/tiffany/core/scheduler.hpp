@@ -182,7 +182,8 @@ class Scheduler {
       if (!task.settled()) visit(task);
     });
   }
-  // Who waits for what, where, and the cycle if there is one. In the order of the task slots.
+  // Who waits for what, where, and the cycle if there is one. In the order of the task slots. Says
+  // "Deadlock" only when nothing can wake any of them.
   std::string wait_report() const;
   // Everything that is known of the tasks that have not ended; see core/dump.hpp.
   void dump(DumpVisitor& visitor) const;
