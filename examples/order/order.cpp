@@ -71,8 +71,9 @@ Durable<std::string> order(Flow& flow, Order order) {
   // A promise that somebody outside keeps, by its id. The timer is on the clock of the wall.
   auto approval = co_await flow.promise<bool>("approval");
   auto three_days = co_await flow.timer(72h);
-  flow.on_query("waits for",
-                [&] { return approval.arrived() ? std::string() : approval.id().text(); });
+  // Answered until the guard goes.
+  const auto query = flow.on_query(
+      "waits for", [&] { return approval.arrived() ? std::string() : approval.id().text(); });
   const std::size_t first = co_await flow.race(approval, three_days);
   bool approved = false;
   if (first == 0) approved = co_await approval;

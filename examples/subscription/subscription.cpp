@@ -25,7 +25,7 @@ Durable<int> subscription(Flow& flow, std::string customer) {
     ++months;
     const auto letter = co_await flow.signal_within<std::string>(30 * 24h, "cancel");
     if (letter) co_return months;
-    co_await flow.checkpoint(months);  // the log forgets what was before
+    co_await flow.checkpoint(months);  // the log forgets what was before, and the code begins anew
   }
 }
 

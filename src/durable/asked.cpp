@@ -1,11 +1,14 @@
 // What else a task can ask for than steps, how everything that was asked for goes live after a replay, and how it is
 // settled.
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "durable/entry.hpp"
 #include "durable/payload.hpp"
 #include "tiffany/base/hash.hpp"
+#include "tiffany/wal/values.hpp"
 
 namespace tiffany {
 
@@ -36,8 +39,18 @@ void FlowState::go_live(Slot& slot) {
     case SlotKind::step:
       break;
   }
-  const StepOptions& options = *slot.options;
-  if (options.effect == StepEffect::at_most_once && slot.begun) {
+  go_live_step(slot);
+}
+
+// How often a step is begun when the process does not survive it: as often as it may be tried, but a process may die for
+// reasons of its own.
+int FlowState::most_begun(const Slot& slot) noexcept {
+  constexpr int kLeast = 3;
+  return std::max(slot.options->policy.most, kLeast);
+}
+
+void FlowState::go_live_step(Slot& slot) {
+  if (slot.options->effect == StepEffect::at_most_once && slot.begun) {
     settle(slot, RecordType::StepEnd,
            "Step \"" + slot.id +
                "\" had begun when the process ended, and nobody knows whether it had its "
@@ -45,31 +58,44 @@ void FlowState::go_live(Slot& slot) {
            true, true);
     return;
   }
+  if (slot.lost) {
+    if (slot.attempts >= most_begun(slot)) {
+      settle(slot, RecordType::StepEnd,
+             "Step \"" + slot.id + "\" was begun " + std::to_string(slot.attempts) +
+                 " times, and each time the process ended before the step did. It is not begun "
+                 "again.",
+             true);
+      return;
+    }
+    ++slot.attempts;
+  }
   slot.ask = true;
   slot.attempts = std::max(slot.attempts, 1);
-  if (slot.code->suspends() || options.effect == StepEffect::at_most_once) {
-    begin_runner(slot);
-  } else {
-    try_inline(slot);
-  }
+  begin_runner(slot);
 }
 
-void FlowState::would_do(const Slot& slot) {
+void FlowState::would_do(Slot& slot) {
   switch (slot.kind) {
     case SlotKind::timer:
       return host_.would("wait until " + wal::text_of_time(slot.due) + " (" + slot.id + ")");
     case SlotKind::promise:
       return host_.would("wait for promise " + slot.uuid.text() + " (" + slot.id + ")");
     case SlotKind::child:
-      return host_.would("wait for task " + slot.uuid.text() + " (" + slot.id + ")");
+      host_.would("wait for task " + slot.uuid.text() + " (" + slot.id + ")");
+      return host_.would_take(slot);
     case SlotKind::checkpoint:
-      return host_.would("wait for its checkpoint");
+      return host_.would("make a checkpoint, and begin anew");
     case SlotKind::step:
       break;
   }
-  const bool once = slot.options->effect == StepEffect::at_most_once && slot.begun;
-  host_.would(once ? "give up step " + slot.id + ", whose effect is unknown"
-                   : (slot.begun ? "run step " + slot.id + " again" : "run step " + slot.id));
+  if (slot.options->effect == StepEffect::at_most_once && slot.begun) {
+    host_.would("give up step " + slot.id + ", whose effect is unknown");
+  } else if (slot.lost && slot.attempts >= most_begun(slot)) {
+    host_.would("give up step " + slot.id + ", which the process did not survive " +
+                std::to_string(slot.attempts) + " times");
+  } else {
+    host_.would(slot.begun ? "run step " + slot.id + " again" : "run step " + slot.id);
+  }
 }
 
 // ---- The end of everything that is asked for ----
@@ -88,14 +114,9 @@ void FlowState::settle(Slot& slot, RecordType type, std::string value, bool fail
   }
   if (unknown) payload.raw("unknown", "true");
   if (slot.attempts > 1) payload.raw("attempts", std::to_string(slot.attempts));
-  slot.value = std::move(value);
-  slot.failed = failed;
-  slot.unknown = unknown;
-  slot.recorded = true;
-  slot.time = host_.log_->wall_time();
   detail::Notice notice;
   notice.slot = &slot;
-  notice.time = slot.time;
+  notice.time = host_.log_->wall_time();
   notice.mail = mail;
   wal::Ticket* const ticket = mail != nullptr ? static_cast<wal::Ticket*>(mail.get()) : &slot;
   const bool alone = slot.kind == SlotKind::step && !slot.begun;  // its only record
@@ -103,8 +124,7 @@ void FlowState::settle(Slot& slot, RecordType type, std::string value, bool fail
     notice.seq =
         append(type, payload_, alone ? &slot.site : nullptr, slot.command, Level::sync, ticket);
   } catch (const Error& e) {
-    if (e.code() == Errc::bad_argument && !slot.failed) {  // the value is too long for a record
-      slot.recorded = false;
+    if (e.code() == Errc::bad_argument && !failed) {  // the value is too long for a record
       settle(slot, type, e.what(), true, false, mail);
     } else {
       if (mail != nullptr) mail->synced(std::current_exception());
@@ -112,6 +132,11 @@ void FlowState::settle(Slot& slot, RecordType type, std::string value, bool fail
     }
     return;
   }
+  slot.value = std::move(value);
+  slot.failed = failed;
+  slot.unknown = unknown;
+  slot.recorded = true;
+  slot.time = notice.time;
   if (slot.command == 0) slot.command = notice.seq;
   if (slot.kind == SlotKind::step) back_ = false;
   if (mail != nullptr) mail->flow = this;
@@ -127,65 +152,135 @@ FlowState::Slot* FlowState::issue_timer(Duration delay, const std::source_locati
   bool differs = false;
   const Recorded* recorded = match("timer", id, hash, site, differs);
   if (differs) return nullptr;
-  Slot* const slot = make_slot(SlotKind::timer, std::move(id), recorded, site);
   if (recorded != nullptr) {
+    Slot* const slot = make_slot(SlotKind::timer, std::move(id), recorded, site);
     slot->due = recorded->due;
     return slot;
   }
   // Rounded up: never too early.
-  slot->due = host_.log_->wall_time() + (delay.count() + 999) / 1000;
+  const std::int64_t due = host_.log_->wall_time() + (delay.count() + 999) / 1000;
   Payload(payload_)
       .text("op", "timer")
-      .text("id", slot->id)
-      .text("until", wal::text_of_time(slot->due))
+      .text("id", id)
+      .text("until", wal::text_of_time(due))
       .text("hash", hash);
-  slot->command = append(RecordType::Command, payload_, &site);
+  const std::uint64_t command = append(RecordType::Command, payload_, &site);
+  Slot* const slot = make_slot(SlotKind::timer, std::move(id), nullptr, site);
+  slot->due = due;
+  slot->command = command;
   go_live(*slot);
   return slot;
 }
 
-FlowState::Slot* FlowState::issue_promise(const std::string& name,
+FlowState::Slot* FlowState::issue_promise(const std::string& name, const detail::ValueType& type,
                                           const std::source_location& site) {
   std::string id = next_id(name);
   bool differs = false;
-  const Recorded* recorded = match("promise", id, "", site, differs);
+  const Recorded* recorded = match("promise", id, "", site, differs, type.shape);
   if (differs) return nullptr;
-  Slot* const slot = make_slot(SlotKind::promise, std::move(id), recorded, site);
-  if (recorded != nullptr) {
-    slot->uuid = recorded->uuid;
-    return slot;
+  Uuid uuid = recorded != nullptr ? recorded->uuid : Uuid();
+  std::uint64_t command = 0;
+  if (recorded == nullptr) {
+    uuid = Uuid::derived(log_.id, "promise " + name_outside() + "/" + id);
+    Payload(payload_)
+        .text("op", "promise")
+        .text("id", id)
+        .text("promise", uuid.text())
+        .text("type", type.shape);
+    command = append(RecordType::Command, payload_, &site);
   }
-  slot->uuid = Uuid::derived(log_.id, "promise " + name_outside() + "/" + slot->id);
-  Payload(payload_).text("op", "promise").text("id", slot->id).text("promise", slot->uuid.text());
-  slot->command = append(RecordType::Command, payload_, &site);
+  Slot* const slot = make_slot(SlotKind::promise, std::move(id), recorded, site);
+  slot->uuid = uuid;
+  slot->type = &type;
+  if (recorded != nullptr) return slot;
+  slot->command = command;
   go_live(*slot);
   return slot;
 }
 
 FlowState::Slot* FlowState::issue_child(const std::string& type, const std::string& child_arguments,
+                                        const detail::ValueType& result,
                                         const std::source_location& site) {
   std::string id = next_id(type);
   const std::string hash = hash_of(child_arguments);
   bool differs = false;
-  const Recorded* recorded = match("spawn", id, hash, site, differs);
+  const Recorded* recorded = match("spawn", id, hash, site, differs, result.shape);
   if (differs) return nullptr;
+  Uuid uuid = recorded != nullptr ? recorded->uuid : Uuid();
+  std::uint64_t command = 0;
+  if (recorded == nullptr) {
+    // After a checkpoint or a retry, the names of children come again.
+    uuid = Uuid::derived(log_.id, "child " + id + " " + generation_);
+    Payload(payload_)
+        .text("op", "spawn")
+        .text("id", id)
+        .text("child", uuid.text())
+        .text("hash", hash)
+        .text("type", result.shape);
+    command = append(RecordType::Command, payload_, &site);
+  }
   Slot* const slot = make_slot(SlotKind::child, std::move(id), recorded, site);
   slot->details = child_arguments;
   slot->hash = type;
-  if (recorded != nullptr) {
-    slot->uuid = recorded->uuid;
-    return slot;
-  }
-  // After a checkpoint or a retry, the names of children come again.
-  slot->uuid = Uuid::derived(log_.id, "child " + slot->id + " " + std::to_string(generation_));
-  Payload(payload_)
-      .text("op", "spawn")
-      .text("id", slot->id)
-      .text("child", slot->uuid.text())
-      .text("hash", hash);
-  slot->command = append(RecordType::Command, payload_, &site);
+  slot->uuid = uuid;
+  slot->type = &result;
+  if (recorded != nullptr) return slot;
+  slot->command = command;
   go_live(*slot);
   return slot;
+}
+
+// Not synced for its own sake: it goes with whatever is synced next, or when the task waits.
+void FlowState::issue_signal(const std::string& name, const detail::ValueType& type, bool timed,
+                             const std::source_location& site) {
+  if (!records_waits()) return;
+  const std::string id = next_id("signal " + name);
+  const std::string hash = timed ? "within" : "";
+  bool differs = false;
+  if (match("signal", id, hash, site, differs, type.shape) != nullptr || differs) return;
+  Payload payload(payload_);
+  payload.text("op", "signal").text("id", id).text("type", type.shape);
+  if (timed) payload.text("hash", hash);
+  append(RecordType::Command, payload_, &site);
+}
+
+// Everything that waits, as pairs of a name and a value. `whole`: all of it in one text.
+std::string FlowState::mailbox_json(bool whole) const {
+  std::string mail;
+  JsonWriter out(mail);
+  out.begin_array();
+  const auto write = [&](const std::string& name, const std::string& value) {
+    out.begin_array();
+    out.value(name);
+    std::string json;
+    if (whole) {
+      json = value;
+    } else {
+      host_.log_->add_value(json, value);
+    }
+    out.raw_value(json);
+    out.end_array();
+  };
+  for (const auto& [name, value] : mailbox_) write(name, value);
+  for (const detail::Notice& notice : notices_) {
+    if (notice.kind == detail::Notice::Kind::signal) write(notice.id, notice.value);
+  }
+  out.end_array();
+  return mail;
+}
+
+// So much of it would be in the record.
+std::size_t FlowState::mailbox_size() const noexcept {
+  std::size_t size = 0;
+  const auto count = [&size](const std::string& name, const std::string& value) {
+    constexpr std::size_t kReference = 120;
+    size += name.size() + (wal::belongs_aside(value) ? kReference : value.size()) + 6;
+  };
+  for (const auto& [name, value] : mailbox_) count(name, value);
+  for (const detail::Notice& notice : notices_) {
+    if (notice.kind == detail::Notice::Kind::signal) count(notice.id, notice.value);
+  }
+  return size;
 }
 
 FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
@@ -198,31 +293,30 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
                     (slot->kind == SlotKind::child ? "." : ", or drop its handle."));
   }
   if (!finish()) return nullptr;
+  if (host_.looking()) {
+    Slot* const never = make_slot(SlotKind::checkpoint, "checkpoint", nullptr, site);
+    go_live(*never);
+    return never;
+  }
+  const bool whole = mailbox_size() > wal::kLongestValue;
+  const std::string mail = mailbox_json(whole);
   Payload payload(payload_);
   payload.value("state", *host_.log_, state);
-  std::string mail;
-  JsonWriter out(mail);
-  out.begin_array();
-  const auto write = [&](const std::string& name, const std::string& value) {
-    out.begin_array();
-    out.value(name);
-    std::string json;
-    host_.log_->add_value(json, value);
-    out.raw_value(json);
-    out.end_array();
-  };
-  for (const auto& [name, value] : mailbox_) write(name, value);
-  for (const detail::Notice& notice : notices_) {
-    if (notice.kind == detail::Notice::Kind::signal) write(notice.id, notice.value);
-  }
-  out.end_array();
-  payload.raw("mailbox", mail);
+  if (records_waits()) payload.raw("number", std::to_string(checkpoint_ + 1));
+  whole ? payload.value("mailbox", *host_.log_, mail) : payload.raw("mailbox", mail);
   if (cancelled_) payload.text("cancelled", *cancelled_);
   for (const detail::Notice& notice : notices_) {
     if (notice.kind != detail::Notice::Kind::cancel || cancelled_) continue;
     payload.text("cancelled", notice.id);
     break;
   }
+  // Until here nothing has changed: the append may be refused.
+  auto made = std::make_unique<Slot>(*this, SlotKind::checkpoint, "checkpoint");
+  Slot* const slot = made.get();
+  detail::Notice notice;
+  notice.slot = slot;
+  notice.time = host_.log_->wall_time();
+  notice.seq = append(RecordType::Checkpoint, payload_, &site, 0, Level::sync, slot);
   for (std::unique_ptr<Slot>& each : slots_) {
     each->retired = true;
     retired_.push_back(std::move(each));
@@ -230,27 +324,39 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
   slots_.clear();
   recorded_.clear();
   early_.clear();
-  Slot* const slot = make_slot(SlotKind::checkpoint, "checkpoint", nullptr, site);
+  slot->site = site;
   slot->value = "null";
   slot->recorded = true;
   slot->live = true;
-  slot->time = host_.log_->wall_time();
-  uses_.clear();
-  last_use_ = nullptr;
-  detail::Notice notice;
-  notice.slot = slot;
-  notice.time = slot->time;
-  notice.seq = append(RecordType::Checkpoint, payload_, &site, 0, Level::sync, slot);
-  begin_generation(notice.seq);
+  slot->time = notice.time;
+  slot->place = 0;
+  slots_.push_back(std::move(made));
+  next_state_ = state;
+  begin_generation(records_waits() ? checkpoint_ + 1 : notice.seq);
   notices_.push_back(std::move(notice));
   if (log_.records.size() > 2) log_.records.erase(log_.records.begin() + 1, log_.records.end() - 1);
   return slot;
 }
 
+// As `load` leaves it behind a checkpoint: what came before it has been delivered, what came after it has not.
+void FlowState::begin_anew() {
+  at_checkpoint = false;
+  saved = std::move(next_state_);
+  uses_.clear();
+  last_use_ = nullptr;
+  path.clear();
+  shields = 0;
+  trace = 0;
+  asked_anything = false;
+  queries->clear();
+}
+
 // What is counted and drawn from here on is the same when the log is read from here.
-void FlowState::begin_generation(std::uint64_t seq) {
-  checkpoint_ = generation_ = seq;
-  random = Random(seed_, "durable task after " + std::to_string(seq));
+// Checkpoints are counted, and not named by their records, of which there are more after a crash.
+void FlowState::begin_generation(std::uint64_t checkpoint) {
+  checkpoint_ = checkpoint;
+  generation_ = (records_waits() ? "c" : "") + std::to_string(checkpoint);
+  random = Random(seed_, "durable task after " + std::to_string(checkpoint));
 }
 
 std::string FlowState::name_outside() const {
@@ -263,7 +369,8 @@ int FlowState::version(std::string_view change, int oldest, int newest,
   bool differs = false;
   const Recorded* recorded = match("version", id, "", site, differs);
   if (recorded != nullptr) return recorded->value;
-  if (differs || next_command_ < commands_.size()) return oldest;
+  if (differs) leave_code();
+  if (left_over() != nullptr) return oldest;
   Payload(payload_).text("op", "version").text("id", id).raw("value", std::to_string(newest));
   append(RecordType::Command, payload_, &site);
   return newest;

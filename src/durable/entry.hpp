@@ -1,8 +1,10 @@
 // What a host knows of one task.
 #pragma once
 
+#include <coroutine>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,14 +76,35 @@ inline std::string hex(std::uint64_t value) {
   return text;
 }
 
-// Lets the task of a host await the code of a durable one.
+// Lets the task of a host await the code of a durable one. Gives nothing when the code has ended at a checkpoint; its
+// frames are destroyed with this object.
 class RunDurable {
  public:
-  explicit RunDurable(Durable<std::string> code) noexcept : code_(std::move(code)) {}
-  auto call_from_task() && noexcept { return std::move(code_).call(); }
+  RunDurable(Durable<std::string> code, FlowState& flow) noexcept
+      : code_(std::move(code)), flow_(flow) {}
+
+  using Call = AwaitTask<std::string, Durable<std::string>::promise_type>;
+  class Await : private Call {
+   public:
+    Await(Call call, FlowState& flow) noexcept : Call(call), flow_(flow) {}
+    using Call::await_ready;
+    void await_suspend(std::coroutine_handle<> caller) noexcept {
+      flow_.caller = caller.address();
+      Call::await_suspend(caller);
+    }
+    std::optional<std::string> await_resume() {
+      if (flow_.at_checkpoint) return std::nullopt;
+      return Call::await_resume();
+    }
+
+   private:
+    FlowState& flow_;
+  };
+  Await call_from_task() && noexcept { return Await(std::move(code_).call(), flow_); }
 
  private:
   Durable<std::string> code_;
+  FlowState& flow_;
 };
 
 }  // namespace detail

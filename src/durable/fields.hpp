@@ -43,9 +43,8 @@ class Fields {
     return value.empty() ? 0 : JsonReader(value).integer();
   }
   // Of an array of arrays of two: a name and any value.
-  std::vector<std::pair<std::string, std::string>> pairs(std::string_view name) const {
+  static std::vector<std::pair<std::string, std::string>> pairs_in(std::string_view value) {
     std::vector<std::pair<std::string, std::string>> all;
-    const std::string_view value = raw(name);
     if (value.empty()) return all;
     JsonReader in(value);
     in.begin_array();

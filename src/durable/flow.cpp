@@ -66,17 +66,17 @@ Slot* issue_step(FlowState& flow, std::string_view name, const StepOptions& opti
                  const std::source_location& site) {
   return flow.issue_step(name, options, code, site);
 }
-Slot* issue_timer(FlowState& flow, const std::string&, const std::string& delay,
+Slot* issue_timer(FlowState& flow, const std::string&, const std::string& delay, const ValueType&,
                   const std::source_location& site) {
   return flow.issue_timer(Duration(std::stoll(delay)), site);
 }
 Slot* issue_promise(FlowState& flow, const std::string& name, const std::string&,
-                    const std::source_location& site) {
-  return flow.issue_promise(name, site);
+                    const ValueType& type, const std::source_location& site) {
+  return flow.issue_promise(name, type, site);
 }
 Slot* issue_child(FlowState& flow, const std::string& type, const std::string& arguments,
-                  const std::source_location& site) {
-  return flow.issue_child(type, arguments, site);
+                  const ValueType& result, const std::source_location& site) {
+  return flow.issue_child(type, arguments, result, site);
 }
 
 Task<void> nothing() { co_return; }
@@ -128,13 +128,28 @@ void throw_first_failure(FlowState& flow, const std::vector<Slot*>& slots) {
   }
 }
 
-bool SignalWait::ready() const { return flow().has_signal(name_); }
-std::string SignalWait::take() { return flow().take_signal(name_); }
+void SignalWait::issue() {
+  flow().issue_signal(name_, *type_, timed(), site());
+  issued_ = true;
+}
+bool SignalWait::asks() const noexcept { return flow().records_waits(); }
+bool SignalWait::ready() const {
+  return (issued_ || !flow().records_waits()) && flow().has_signal(name_);
+}
+std::string SignalWait::take() {
+  if (!SignalWait::ready()) flow().check_cancelled();
+  return flow().take_signal(name_);
+}
+std::string SignalWait::what() const { return "signal \"" + name_ + "\""; }
 
 SignalWaitFor::~SignalWaitFor() {
   if (timer_ != nullptr) flow().drop(timer_);
 }
-void SignalWaitFor::issue() { timer_ = flow().issue_timer(longest_, site()); }
+void SignalWaitFor::issue() {
+  SignalWait::issue();
+  if (!flow().divergence.empty()) return;
+  timer_ = flow().issue_timer(longest_, site());
+}
 bool SignalWaitFor::ready() const {
   return SignalWait::ready() || (timer_ != nullptr && slot_arrived(timer_));
 }
@@ -145,17 +160,20 @@ std::optional<std::string> SignalWaitFor::take_in_time() {
 }
 
 void CheckpointWait::issue() { slot_ = flow().issue_checkpoint(state_, site()); }
-void CheckpointWait::finish() {
-  slot_value(flow(), slot_);
-  flow().trace = 0;
-}
 CheckpointWait::~CheckpointWait() {
   if (slot_ != nullptr) flow().drop(slot_);
+}
+
+Durable<void> make_checkpoint(FlowState& flow, std::string state, std::source_location site) {
+  co_await CheckpointWait(flow, std::move(state), site);
+  flow.at_checkpoint = true;
+  co_await LeaveForGood(flow.caller);
 }
 
 int agreed_version(FlowState& flow, std::string_view change, int oldest, int newest,
                    const std::source_location& site) {
   flow.require_own_code();
+  if (!flow.divergence.empty()) flow.leave_code();
   return flow.version(change, oldest, newest, site);
 }
 
@@ -171,8 +189,37 @@ const std::string* saved_state(FlowState& flow) {
 
 }  // namespace detail
 
-void Flow::on_query(std::string name, std::function<std::string()> answer) {
-  state_->queries.insert_or_assign(std::move(name), std::move(answer));
+// ---- Queries ----
+
+std::uint64_t detail::Queries::add(std::string name, std::function<std::string()> answer) {
+  if (!had(name)) names_.push_back(name);
+  all_.push_back({std::move(name), ++last_, std::move(answer)});
+  return last_;
+}
+void detail::Queries::remove(std::uint64_t number) noexcept {
+  std::erase_if(all_, [number](const Answer& each) { return each.number == number; });
+}
+const std::function<std::string()>* detail::Queries::find(std::string_view name) const noexcept {
+  const auto found = std::find_if(all_.rbegin(), all_.rend(),
+                                  [name](const Answer& each) { return each.name == name; });
+  return found == all_.rend() ? nullptr : &found->answer;
+}
+bool detail::Queries::had(std::string_view name) const noexcept {
+  return std::find(names_.begin(), names_.end(), name) != names_.end();
+}
+
+Flow::Query::Query(std::shared_ptr<detail::Queries> all, std::uint64_t number) noexcept
+    : all_(std::move(all)), number_(number) {}
+Flow::Query& Flow::Query::operator=(Query&& other) noexcept {
+  std::swap(all_, other.all_);
+  std::swap(number_, other.number_);
+  return *this;
+}
+Flow::Query::~Query() {
+  if (all_ != nullptr) all_->remove(number_);
+}
+Flow::Query Flow::on_query(std::string name, std::function<std::string()> answer) {
+  return Query(state_->queries, state_->queries->add(std::move(name), std::move(answer)));
 }
 std::int64_t Flow::now() const noexcept { return state_->now; }
 Random& Flow::random() {

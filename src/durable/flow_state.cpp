@@ -282,12 +282,7 @@ void FlowState::step_ended() noexcept {
 
 // The code waits, and the log has no more to tell it: from here on it is no repetition.
 void FlowState::caught_up() {
-  if (!lenient()) {
-    if (!finish()) return;
-  } else if (!live_) {
-    live_ = true;
-    host_.replayed(*this);
-  }
+  if (!finish()) return;
   std::vector<Slot*> pending;
   for (const auto& slot : slots_) {
     if (!slot->recorded && !slot->live) pending.push_back(slot.get());
@@ -298,18 +293,14 @@ void FlowState::caught_up() {
 }
 
 bool FlowState::finish() {
-  const auto done = [this](const Recorded& each) {
-    return each.used || (lenient() && each.kind == "version");
-  };
-  while (next_command_ < commands_.size() && done(commands_[next_command_])) ++next_command_;
-  if (next_command_ < commands_.size()) {
-    const Recorded& recorded = commands_[next_command_];
-    diverge("The log says " + recorded.kind + " \"" + recorded.id + "\" (record " +
-            std::to_string(recorded.seq) + ", from " + recorded.place +
+  if (const Recorded* const other = left_over()) {
+    diverge("The log says " + other->kind + " \"" + other->id + "\" (record " +
+            std::to_string(other->seq) + ", from " + other->place +
             "), which the code does not ask for: it " +
             (waiting_ != nullptr ? "waits for something else." : "has ended."));
     return false;
   }
+  if (!checked_ && !values_decode()) return false;
   commands_.clear();
   next_command_ = 0;
   if (!live_) {

@@ -42,6 +42,7 @@ struct Slot final : public wal::Ticket, public Timer {
   bool unknown = false;  // of a failure: whether the effect took place
   bool arrived = false;  // the code may know
   bool begun = false;    // the log has its beginning (StepStart)
+  bool lost = false;     // its last attempt has begun, in a process that did not survive it
   bool wanted = true;    // somebody may still ask for it
   bool live = false;     // it is under way in this process
   bool running = false;  // a task works for it
@@ -54,7 +55,8 @@ struct Slot final : public wal::Ticket, public Timer {
   const StepOptions* options = nullptr;
   std::source_location site{};
   bool ask = false;      // of a transactional step: its effect may have taken place
-  std::int64_t due = 0;  // of a timer
+  std::int64_t due = 0;  // of a timer; of a step: when its next attempt begins, zero when it has
+  const ValueType* type = nullptr;  // of a promise or a child: what the code reads its value as
   Handle<void> runner;
   std::size_t place = 0;  // among the slots of its flow
   bool retired = false;   // or among those from before the last checkpoint
@@ -67,13 +69,37 @@ struct Recorded {
   std::string hash;
   std::string place;
   std::uint64_t seq = 0;
-  std::int64_t due = 0;
-  Uuid uuid;           // of a promise or a child
-  int value = 0;       // of a version
-  bool used = false;   // the code has made it again
-  bool begun = false;  // a StepStart
+  std::int64_t due = 0;  // as in Slot
+  std::string shape;     // of what is waited for; empty when the log does not say
+  Uuid uuid;             // of a promise or a child
+  int value = 0;         // of a version
+  bool used = false;     // the code has made it again
+  bool begun = false;    // a StepStart
+  bool lost = false;     // its last attempt has begun, and nothing says why it did not end
   int attempts = 0;
   std::string details;
+};
+
+// What a task answers to Host::query.
+class Queries {
+ public:
+  std::uint64_t add(std::string name, std::function<std::string()> answer);
+  void remove(std::uint64_t number) noexcept;
+  // Null when nobody answers that.
+  const std::function<std::string()>* find(std::string_view name) const noexcept;
+  bool had(std::string_view name) const noexcept;
+  void clear() noexcept { all_.clear(); }
+  bool empty() const noexcept { return all_.empty(); }
+
+ private:
+  struct Answer {
+    std::string name;
+    std::uint64_t number;
+    std::function<std::string()> answer;
+  };
+  std::vector<Answer> all_;         // the youngest of a name answers
+  std::vector<std::string> names_;  // of all that were ever answered
+  std::uint64_t last_ = 0;
 };
 
 // For somebody outside who has sent something to a task, and waits until that is on the disk. He may go before,
@@ -128,6 +154,10 @@ class NoticeQueue {
 
 }  // namespace detail
 
+// What the log of a task says of the rules it is written by ("rules" of its Spawn). None: signals that are waited for are
+// not recorded, and attempts that a process did not survive are not counted.
+inline constexpr int kLogRules = 1;
+
 class FlowState {
  public:
   FlowState(HostCore& host, wal::TaskLog& log, const DurableType& type);
@@ -145,9 +175,14 @@ class FlowState {
   Slot* issue_step(std::string_view name, const StepOptions& options, detail::StepCode& code,
                    const std::source_location& site);
   Slot* issue_timer(Duration delay, const std::source_location& site);
-  Slot* issue_promise(const std::string& name, const std::source_location& site);
+  Slot* issue_promise(const std::string& name, const detail::ValueType& type,
+                      const std::source_location& site);
   Slot* issue_child(const std::string& type, const std::string& arguments,
+                    const detail::ValueType& result, const std::source_location& site);
+  void issue_signal(const std::string& name, const detail::ValueType& type, bool timed,
                     const std::source_location& site);
+  // What is waited for is in the log, and not only what has come.
+  bool records_waits() const noexcept { return rules_ >= 1; }
   Slot* issue_checkpoint(const std::string& state, const std::source_location& site);
   int version(std::string_view change, int oldest, int newest, const std::source_location& site);
   bool has_signal(const std::string& name) const noexcept;
@@ -167,6 +202,13 @@ class FlowState {
   void step_ended() noexcept;
   // The code has returned. False: that is not what the log says, and the task has been stopped.
   bool finish();
+  // A recorded value is none of that type. The task has been stopped.
+  void value_differs(const detail::ValueType& type, std::string_view what, std::string_view json,
+                     std::string_view why);
+  // For code that does not wait: throws what a task that is being stopped is unwound with.
+  [[noreturn]] void leave_code();
+  // A checkpoint is on the disk, and the code that made it is gone.
+  void begin_anew();
   // It is among those that the host counts as being replayed.
   bool counted() const noexcept { return !live_; }
   void settle(Slot& slot, wal::RecordType type, std::string value, bool failed,
@@ -192,7 +234,7 @@ class FlowState {
   std::string arguments = "[]";
   std::optional<std::string> saved;  // the state of the last checkpoint
   std::string path;
-  std::unordered_map<std::string, std::function<std::string()>> queries;
+  std::shared_ptr<detail::Queries> queries = std::make_shared<detail::Queries>();
   Random random;
   std::int64_t now = 0;
   std::string divergence;  // why it was stopped
@@ -200,7 +242,9 @@ class FlowState {
   TaskRecord* task = nullptr;
   std::vector<Uuid> children() const;
   int shields = 0;
-  std::uint64_t trace = 0;  // over what was asked for, and what came
+  void* caller = nullptr;      // the frame that called the code
+  bool at_checkpoint = false;  // the code has ended at one, which is on the disk
+  std::uint64_t trace = 0;     // over what was asked for, and what came
   std::size_t compared = 0;
   std::size_t bytes = 0;  // of the log that is being replayed
   // The task and its last checkpoint, behind which the names of steps and promises come again: what is named
@@ -212,7 +256,16 @@ class FlowState {
   std::string next_id(std::string_view name);
   // The record of this call in the log. Null: it is new. `differs`: the task has been stopped.
   detail::Recorded* match(std::string_view kind, const std::string& id, const std::string& hash,
-                          const std::source_location& site, bool& differs);
+                          const std::source_location& site, bool& differs,
+                          std::string_view shape = {});
+  detail::Recorded* find_recorded(std::string_view kind, const std::string& id) noexcept;
+  // The first call of the log that the code has not made, and must. Null: there is none.
+  const detail::Recorded* left_over() noexcept;
+  bool values_decode();
+  std::int64_t wall_after(Duration delay) const noexcept;
+  std::string mailbox_json(bool whole) const;
+  std::size_t mailbox_size() const noexcept;
+  void read_mailbox(std::string_view recorded);
   Slot* make_slot(detail::SlotKind kind, std::string id, const detail::Recorded* recorded,
                   const std::source_location& site);
   void erase(Slot* slot) noexcept;
@@ -224,16 +277,19 @@ class FlowState {
   void deliver(detail::Notice& notice);
   void caught_up();
   void go_live(Slot& slot);
-  void would_do(const Slot& slot);
+  void go_live_step(Slot& slot);
+  static int most_begun(const Slot& slot) noexcept;
+  void would_do(Slot& slot);
   void begin_step(Slot& slot);
-  void begin_generation(std::uint64_t seq);
+  void begin_generation(std::uint64_t checkpoint);
   bool stop_step(std::string_view why) noexcept;
-  void begin_runner(Slot& slot, Duration pause = Duration::zero());
-  Task<void> run_step(Slot* slot, Duration pause);
-  Task<void> make_attempts(Slot* slot, Duration pause);
-  Task<void> run_code(Slot* slot, Attempt* attempt, std::string* result);
+  void plan_next_attempt(Slot& slot);
+  void begin_runner(Slot& slot);
+  Task<void> run_step(Slot* slot);
+  Task<void> make_attempts(Slot* slot);
+  Task<void> run_code(Slot* slot, Attempt* attempt, std::string* result, bool* late);
   Task<void> until_silent(Slot* slot);
-  Task<std::string> try_step(Slot* slot, Attempt* attempt, std::string* result);
+  Task<std::string> try_step(Slot* slot, Attempt* attempt, std::string* result, bool* late);
   static bool found_done(const Slot& slot, const Attempt& attempt, std::string& result);
   void try_inline(Slot& slot);
   void diverge(std::string text);
@@ -246,6 +302,7 @@ class FlowState {
   std::uint64_t seed_;  // of what is drawn; that of the task whose fork this is
   const DurableType& type_;
   int log_version_ = 1;
+  int rules_ = kLogRules;  // by which its log was written
   DurableCall* waiting_ = nullptr;
   std::unordered_map<std::string, std::uint32_t> uses_;
   std::pair<const std::string, std::uint32_t>* last_use_ = nullptr;  // often the next one, too
@@ -267,9 +324,11 @@ class FlowState {
   bool unwinding_ = false;
   bool live_ = false;             // the end of the log was reached once
   bool back_ = false;             // it was loaded, and no step has ended since
+  bool checked_ = true;           // the recorded values of what the code has are of the right types
   bool inline_ = false;           // the code of a step runs in the task itself
-  std::uint64_t checkpoint_ = 0;  // the record of the last one
-  std::uint64_t generation_ = 0;  // the last record from which things are counted anew
+  std::uint64_t checkpoint_ = 0;  // which one was the last; by older rules, its record
+  std::string next_state_;        // of the checkpoint that is being made
+  std::string generation_ = "0";  // of names that come again after a checkpoint or a retry
   std::string& payload_;          // scratch of the host
 };
 

@@ -46,6 +46,10 @@ class History {
       return each.kind == Notice::Kind::slot && !by_id_.contains(each.id);
     });
   }
+  // Whoever stopped the task said so.
+  void nothing_was_lost() noexcept {
+    for (Recorded& each : commands) each.lost = false;
+  }
   void clear() {
     commands.clear();
     notices.clear();
@@ -67,6 +71,20 @@ Notice notice_of(const Fields& fields, std::string id, const Value& value) {
 }
 
 }  // namespace
+
+// A mailbox that is too long for a record lies beside the log as a whole, with its values as they are. In one that does
+// not, each value may lie beside the log.
+void FlowState::read_mailbox(std::string_view recorded) {
+  mailbox_.clear();
+  const std::string& directory = host_.log_options_.directory;
+  const std::string text = wal::value_of(host_.log_->disk(), directory, recorded);
+  const bool whole = text != recorded;
+  for (auto& [name, mail] : Fields::pairs_in(text)) {
+    mailbox_.emplace_back(
+        std::move(name),
+        whole ? std::move(mail) : wal::value_of(host_.log_->disk(), directory, mail));
+  }
+}
 
 void FlowState::load(const std::vector<std::string>& lines) {
   History history;
@@ -101,6 +119,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
       case RecordType::Spawn:
         arguments = value("args");
         log_version_ = static_cast<int>(fields.number("version"));
+        rules_ = static_cast<int>(fields.number("rules"));
         now = time;
         if (fields.has("fork_of")) {
           seed_ = Uuid::parse(fields.text("fork_of")).value_or(Uuid()).hash();
@@ -110,6 +129,8 @@ void FlowState::load(const std::vector<std::string>& lines) {
       case RecordType::StepStart: {
         Recorded& recorded = remember("step", fields.text("step"));
         recorded.begun = true;
+        recorded.due = wal::parse_time(fields.text("due")).value_or(0);
+        recorded.lost = recorded.due == 0;
         recorded.attempts = static_cast<int>(fields.number("attempt"));
         recorded.details = fields.text("details");
         break;
@@ -122,9 +143,13 @@ void FlowState::load(const std::vector<std::string>& lines) {
         const std::string op = fields.text("op");
         if (op == "retry") {
           history.forget_from(fields.text("from"));
-          generation_ = view.seq;
-        } else if (op == "timer" || op == "promise" || op == "spawn" || op == "version") {
+          generation_ = std::to_string(view.seq);
+        } else if (op == "pause") {
+          history.nothing_was_lost();
+        } else if (op == "timer" || op == "promise" || op == "spawn" || op == "version" ||
+                   op == "signal") {
           Recorded& recorded = remember(op.c_str(), fields.text("id"));
+          recorded.shape = fields.text("type");
           recorded.due = wal::parse_time(fields.text("until")).value_or(0);
           recorded.value = static_cast<int>(fields.number("value"));
           const std::string uuid = fields.text(op == "promise" ? "promise" : "child");
@@ -150,20 +175,19 @@ void FlowState::load(const std::vector<std::string>& lines) {
       case RecordType::Checkpoint:
         history.clear();
         saved = value("state");
-        mailbox_.clear();
-        for (auto& [name, mail] : fields.pairs("mailbox")) {
-          mailbox_.emplace_back(std::move(name), wal::value_of(host_.log_->disk(),
-                                                               host_.log_options_.directory, mail));
-        }
+        read_mailbox(fields.raw("mailbox"));
         cancelled_.reset();
         if (fields.has("cancelled")) cancelled_ = fields.text("cancelled");
         now = time;
-        begin_generation(view.seq);
+        begin_generation(records_waits() ? static_cast<std::uint64_t>(fields.number("number"))
+                                         : view.seq);
         break;
       default:
         break;
     }
   }
+  if (host_.index_.shut_down) history.nothing_was_lost();
+  checked_ = false;
   commands_ = std::move(history.commands);
   notices_ = detail::NoticeQueue(std::move(history.notices));
   told_ = notices_.size();

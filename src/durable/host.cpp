@@ -93,6 +93,7 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
   if (known == nullptr) {
     throw Error(Errc::unknown_type, "No durable task is registered as \"" + type + "\".");
   }
+  require_arguments(*known, arguments);
   while (!log_->has_room()) co_await log_->room().wait();
   if (Entry* const before = find(id)) {  // it was started before
     co_await until_settled(before);
@@ -149,6 +150,8 @@ void HostCore::append_spawn(Entry& entry, const std::string& arguments, Level le
   JsonWriter(payload_).value(entry.type_name);
   payload_ += ",\"version\":";
   payload_ += std::to_string(entry.version);
+  payload_ += ",\"rules\":";
+  payload_ += std::to_string(kLogRules);
   payload_ += ",\"args\":";
   log_->add_value(payload_, arguments);
   if (!entry.parent.nil()) payload_ += ",\"parent\":\"" + entry.parent.text() + "\"";
@@ -186,6 +189,43 @@ void HostCore::replayed(FlowState& flow) noexcept {
   if (may_replay()) replay_room_.set();
 }
 
+// None: its arguments are not what the code reads, and the task has been stopped.
+std::optional<Durable<std::string>> HostCore::code_of(Entry& entry) {
+  FlowState& flow = *entry.flow;
+  std::string why;
+  try {
+    return entry.type->make(flow.flow, flow.arguments);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    why = e.what();
+  } catch (...) {
+    why = "something that is no std::exception was thrown";
+  }
+  static constexpr detail::ValueType kUnknown{"what its type takes", "any", nullptr};
+  flow.value_differs(entry.type->arguments != nullptr ? *entry.type->arguments : kUnknown,
+                     "its arguments", flow.arguments, why);
+  return std::nullopt;
+}
+
+// What a type does not read would stop each task of it before it began.
+void HostCore::require_arguments(const DurableType& type, const std::string& arguments) {
+  if (type.arguments == nullptr) return;
+  std::string why;
+  try {
+    return type.arguments->check(arguments);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    why = e.what();
+  } catch (...) {
+    why = "its codec refuses them.";
+  }
+  throw Error(Errc::bad_json, "The arguments " + detail::excerpt(arguments) + " are not what \"" +
+                                  type.name + "\" takes, " + std::string(type.arguments->name) +
+                                  ": " + why);
+}
+
 Task<void> HostCore::run(Entry* entry) {
   FlowState& flow = *entry->flow;
   struct Gone {
@@ -202,7 +242,18 @@ Task<void> HostCore::run(Entry* entry) {
   std::string result;
   DurableStatus status = DurableStatus::completed;
   try {
-    result = co_await detail::RunDurable(entry->type->make(flow.flow, flow.arguments));
+    for (;;) {
+      std::optional<Durable<std::string>> code = code_of(*entry);
+      if (!code) co_return;
+      std::optional<std::string> got = co_await detail::RunDurable(std::move(*code), flow);
+      if (got) {
+        result = std::move(*got);
+        break;
+      }
+      // It has made a checkpoint, and is gone.
+      if (scheduler_->cancel_pending()) scheduler_->throw_cancelled();
+      flow.begin_anew();
+    }
   } catch (const DurableCancelled& e) {
     status = DurableStatus::cancelled;
     result = e.what();
@@ -215,7 +266,7 @@ Task<void> HostCore::run(Entry* entry) {
     status = DurableStatus::failed;
     result = "something that is no std::exception was thrown";
   }
-  flow.queries.clear();  // what they look at is gone
+  flow.queries->clear();  // what they look at is gone
   // Code that is stopped from outside has not ended, whatever it makes of it.
   if (flow.unwinding() || entry->broken != nullptr) co_return;
   if (!flow.divergence.empty() || !flow.finish()) co_return;
@@ -305,6 +356,12 @@ void HostCore::adopt_child(detail::Slot& slot) {
     if (type == nullptr) {
       slot.flow.settle(slot, RecordType::Resumed,
                        "No durable task is registered as \"" + slot.hash + "\".", true);
+      return;
+    }
+    try {
+      require_arguments(*type, slot.details);
+    } catch (const Error& error) {
+      slot.flow.settle(slot, RecordType::Resumed, error.what(), true);
       return;
     }
     Entry& made = add_task(*type, slot.uuid, slot.flow.id());

@@ -81,6 +81,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   void leave(Entry& task);
   Task<void> close_now();
   Task<void> run(Entry* entry);
+  std::optional<Durable<std::string>> code_of(Entry& entry);
+  static void require_arguments(const DurableType& type, const std::string& arguments);
   void ended(Entry& entry, DurableStatus status, std::string detail);
   Task<void> stop(Entry& task);
   Task<void> cancel_child(Uuid id);
@@ -128,6 +130,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   void adopt_child(detail::Slot& slot);
   bool looking() const noexcept { return looking_ != nullptr; }
   void would(std::string what);
+  void would_take(detail::Slot& slot);
   void seen(const FlowState& flow);
   void seen_end(const Entry& entry, DurableStatus status, const std::string& result);
   void happened(std::string what);

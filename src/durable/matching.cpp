@@ -16,6 +16,10 @@ namespace {
 std::string place_of(const std::source_location& site) {
   return std::string(site.file_name()) + ":" + std::to_string(site.line());
 }
+std::string text_of(const Recorded& call) {
+  return call.kind + " \"" + call.id + "\" (record " + std::to_string(call.seq) + ", from " +
+         call.place + ")";
+}
 
 }  // namespace
 
@@ -24,6 +28,12 @@ std::string FlowState::next_id(std::string_view name) {
     throw Error(Errc::bad_argument,
                 "The name of a step, timer, promise or child has 1 to 200 bytes; this one has " +
                     std::to_string(name.size()) + ".");
+  }
+  if (path.size() > 1000) {
+    throw Error(Errc::bad_argument,
+                "The path of a step (flow.enter) has 1000 bytes at most; this "
+                "one has " +
+                    std::to_string(path.size()) + ".");
   }
   std::string id = path;
   id += name;
@@ -34,29 +44,33 @@ std::string FlowState::next_id(std::string_view name) {
   return id;
 }
 
+// The call is the next of the log. Code that is newer than the log may make the calls of the log in another order; a call
+// that the log does not have comes after all of them. So whether code and log agree is known before anything new is done.
 Recorded* FlowState::match(std::string_view kind, const std::string& id, const std::string& hash,
-                           const std::source_location& site, bool& differs) {
+                           const std::source_location& site, bool& differs,
+                           std::string_view shape) {
   asked_anything = true;
   differs = false;
   trace = mix(trace, hash_name(id) ^ hash_name(kind));
   while (next_command_ < commands_.size() && commands_[next_command_].used) ++next_command_;
-  if (next_command_ == commands_.size()) return nullptr;
-  Recorded* recorded = &commands_[next_command_];
-  const bool same = recorded->kind == kind && recorded->id == id;
-  if (!same && lenient()) {
-    recorded = nullptr;
-    for (std::size_t i = next_command_; i < commands_.size() && recorded == nullptr; ++i) {
-      const bool this_one = commands_[i].id == id && commands_[i].kind == kind;
-      if (this_one && !commands_[i].used) recorded = &commands_[i];
+  Recorded* recorded = nullptr;
+  if (next_command_ < commands_.size()) {
+    recorded = &commands_[next_command_];
+    if (recorded->kind != kind || recorded->id != id) {
+      recorded = lenient() ? find_recorded(kind, id) : nullptr;
     }
-    if (recorded == nullptr) return nullptr;
-  } else if (!same && kind == "version") {
-    return nullptr;  // what it asks is older than the change
-  } else if (!same) {
-    diverge("The log says " + recorded->kind + " \"" + recorded->id + "\" (record " +
-            std::to_string(recorded->seq) + ", from " + recorded->place + "), the code asks for " +
-            std::string(kind) + " \"" + id + "\" (" + place_of(site) + ").");
-    differs = true;
+    if (recorded == nullptr && kind == "version")
+      return nullptr;  // the place is older than the change
+    const Recorded* const other = recorded == nullptr ? left_over() : nullptr;
+    if (other != nullptr) {
+      diverge("The log says " + text_of(*other) + ", the code asks for " + std::string(kind) +
+              " \"" + id + "\" (" + place_of(site) + ").");
+      differs = true;
+      return nullptr;
+    }
+  }
+  if (recorded == nullptr) {
+    differs = !checked_ && !values_decode();
     return nullptr;
   }
   if (recorded->hash != hash) {
@@ -67,18 +81,33 @@ Recorded* FlowState::match(std::string_view kind, const std::string& id, const s
     differs = true;
     return nullptr;
   }
+  if (!detail::shapes_fit(recorded->shape, shape)) {
+    diverge("The log says " + text_of(*recorded) + " for a value of the kind " + recorded->shape +
+            ", the code waits for one of the kind " + std::string(shape) + " (" + place_of(site) +
+            ").");
+    differs = true;
+    return nullptr;
+  }
   recorded->used = true;
   ++compared;
   return recorded;
 }
 
-void FlowState::diverge(std::string text) {
-  divergence =
-      "Task " + id_text_ + " (" + type_.name + ", version " + std::to_string(type_.version) +
-      ") was stopped, because its code does not do what its log says. " + std::move(text) +
-      " Nothing was appended. Run the code that wrote the log, or raise the version and use "
-      "flow.version().";
-  host_.note_divergence(*this, divergence);
+Recorded* FlowState::find_recorded(std::string_view kind, const std::string& id) noexcept {
+  for (std::size_t i = next_command_; i < commands_.size(); ++i) {
+    Recorded& each = commands_[i];
+    if (!each.used && each.kind == kind && each.id == id) return &each;
+  }
+  return nullptr;
+}
+
+// Newer code need not ask for versions any more.
+const Recorded* FlowState::left_over() noexcept {
+  while (next_command_ < commands_.size() && commands_[next_command_].used) ++next_command_;
+  for (std::size_t i = next_command_; i < commands_.size(); ++i) {
+    if (!commands_[i].used && !(lenient() && commands_[i].kind == "version")) return &commands_[i];
+  }
+  return nullptr;
 }
 
 FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id, const Recorded* recorded,

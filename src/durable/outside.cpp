@@ -136,12 +136,16 @@ Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success
 
 std::string HostCore::query(Uuid id, std::string_view name) {
   Entry& task = entry(id, "Host::query");
-  if (task.flow != nullptr) {
-    const auto found = task.flow->queries.find(std::string(name));
-    if (found != task.flow->queries.end()) return found->second();
+  const detail::Queries* const all = task.flow != nullptr ? task.flow->queries.get() : nullptr;
+  if (all != nullptr) {
+    if (const auto* const answer = all->find(name)) return (*answer)();
   }
+  const bool gone = all != nullptr && all->had(name);
   throw Error(Errc::unknown_durable,
-              "Task " + id.text() + " answers no query \"" + std::string(name) + "\".");
+              "Task " + id.text() +
+                  (gone ? " does not answer the query \"" : " answers no query \"") +
+                  std::string(name) +
+                  (gone ? "\" any more: its code has left the scope of the guard." : "\"."));
 }
 
 DurableInfo HostCore::info_of(const Entry& entry) const {

@@ -16,6 +16,15 @@ inline void shorten(std::string& sentence) {
   if (sentence.size() > kLongest) sentence.replace(kLongest, std::string::npos, "...");
 }
 
+// A little of a text that may be long, for sentences.
+inline std::string excerpt(std::string_view text) {
+  constexpr std::size_t kShown = 120;
+  if (text.size() <= kShown) return std::string(text);
+  std::size_t end = kShown;  // not within a character
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " bytes)";
+}
+
 inline std::string hash_of(std::string_view text) {
   return text.empty() ? "" : detail::hex(hash_name(text));
 }

@@ -53,9 +53,14 @@ std::string Attempt::key() const {
 int Attempt::number() const noexcept { return slot_.attempts; }
 const std::string& Attempt::details() const noexcept { return slot_.details; }
 void Attempt::heartbeat(std::string details) {
-  slot_.details = std::move(details);
+  std::string before = std::exchange(slot_.details, std::move(details));
+  try {
+    flow_.record_start(slot_, slot_.begun ? nullptr : &slot_.site, Level::sync);
+  } catch (...) {  // too long for a record, perhaps
+    slot_.details = std::move(before);
+    throw;
+  }
   flow_.heard_from(slot_);
-  flow_.record_start(slot_, slot_.begun ? nullptr : &slot_.site, Level::sync);
 }
 
 // ---- Steps ----
@@ -75,6 +80,8 @@ FlowState::Slot* FlowState::issue_step(std::string_view name, const StepOptions&
     slot->begun = recorded->begun;
     slot->attempts = recorded->attempts;
     slot->details = recorded->details;
+    slot->due = recorded->due;
+    slot->lost = recorded->lost && rules_ >= 1;
   } else {
     begin_step(*slot);
   }
@@ -87,7 +94,7 @@ void FlowState::begin_step(Slot& slot) {
   slot.ask = back_;  // it may have run in the process before, and its record have been lost
   if (host_.looking()) {
     host_.would("run step " + slot.id);
-  } else if (slot.options->effect == StepEffect::at_most_once) {
+  } else if (slot.options->effect == StepEffect::at_most_once || back_) {
     begin_runner(slot);
   } else if (slot.code->suspends()) {
     record_start(slot, &slot.site, Level::lazy);
@@ -104,6 +111,7 @@ void FlowState::record_start(Slot& slot, const std::source_location* site, Level
   if (!slot.hash.empty()) payload.text("hash", slot.hash);
   if (slot.options->effect == StepEffect::at_most_once) payload.text("effect", "at_most_once");
   if (slot.options->effect == StepEffect::transactional) payload.text("effect", "transactional");
+  if (slot.due != 0) payload.text("due", wal::text_of_time(slot.due));
   if (!slot.details.empty()) payload.text("details", slot.details);
   const std::uint64_t seq =
       append(RecordType::StepStart, payload_, site, slot.begun ? slot.command : 0, level, ticket);
@@ -139,21 +147,35 @@ void FlowState::try_inline(Slot& slot) {
   } else if (slot.attempts >= slot.options->policy.most) {
     settle(slot, RecordType::StepEnd, sentence_of(failed), true);
   } else {
-    slot.ask = true;
-    ++slot.attempts;
-    record_start(slot, slot.begun ? nullptr : &slot.site, Level::sync);
-    begin_runner(slot, slot.options->policy.pause_after(slot.attempts - 1));
+    plan_next_attempt(slot);
+    begin_runner(slot);
   }
 }
 
-void FlowState::begin_runner(Slot& slot, Duration pause) {
+// When the pause before it ends is in the log: a crash does not begin it anew.
+void FlowState::plan_next_attempt(Slot& slot) {
+  slot.ask = true;
+  const Duration pause = slot.options->policy.pause_after(slot.attempts);
+  ++slot.attempts;
+  slot.due = wall_after(pause);
+  record_start(slot, slot.begun ? nullptr : &slot.site, Level::sync);
+}
+
+// Rounded up: never too early.
+std::int64_t FlowState::wall_after(Duration delay) const noexcept {
+  constexpr Duration kLongest = std::chrono::hours(24 * 36525);  // a hundred years
+  const std::int64_t rest = host_.scheduler_->now().time_since_epoch().count() % 1000;
+  return host_.log_->wall_time() + (std::min(delay, kLongest).count() + rest + 999) / 1000;
+}
+
+void FlowState::begin_runner(Slot& slot) {
   slot.running = true;
   slot.entered = false;
   busy_ = &slot;
-  slot.runner = host_.scheduler_->spawn(&FlowState::run_step, this, &slot, pause).named(slot.id);
+  slot.runner = host_.scheduler_->spawn(&FlowState::run_step, this, &slot).named(slot.id);
 }
 
-Task<void> FlowState::run_step(Slot* slot, Duration pause) {
+Task<void> FlowState::run_step(Slot* slot) {
   struct Ended {
     FlowState& flow;
     Slot& slot;
@@ -165,53 +187,66 @@ Task<void> FlowState::run_step(Slot* slot, Duration pause) {
   const Ended at_the_end{*this, *slot};
   slot->entered = true;
   try {
-    co_await make_attempts(slot, pause);
+    co_await make_attempts(slot);
   } catch (const std::exception&) {  // of the log
     broken(std::current_exception());
   }
 }
 
-Task<void> FlowState::make_attempts(Slot* slot, Duration pause) {
+Task<void> FlowState::make_attempts(Slot* slot) {
   const StepOptions& options = *slot->options;
-  if (options.effect == StepEffect::at_most_once) {
-    // What led here, and that it begins, must be on the disk before it does.
+  if (slot->due != 0) co_await sleep_until(host_.log_->scheduler_time(slot->due));
+  slot->due = 0;
+  const bool once = options.effect == StepEffect::at_most_once;
+  // What led here, and that it begins, must be on the disk before it does. And so it must be if the process before may
+  // have died of it: the attempt counts. Of all other steps nobody waits for that.
+  if (once || back_) {
     wal::Synced synced;
-    record_start(*slot, &slot->site, Level::sync, &synced);
+    record_start(*slot, slot->begun ? nullptr : &slot->site, Level::sync, &synced);
     co_await synced.event.wait();
     if (synced.error != nullptr) std::rethrow_exception(synced.error);
   }
-  if (pause > Duration::zero()) co_await tiffany::sleep(pause);
   for (;;) {
     Attempt attempt(*this, *slot);
     std::string result;
-    const std::string failed = co_await try_step(slot, &attempt, &result);
+    bool late = false;
+    const std::string failed = co_await try_step(slot, &attempt, &result, &late);
     if (failed.empty()) {
       settle(*slot, RecordType::StepEnd, std::move(result), false);
       co_return;
     }
-    if (slot->attempts >= options.policy.most || options.effect == StepEffect::at_most_once) {
+    if (once && late) {
+      settle(*slot, RecordType::StepEnd,
+             failed +
+                 " It was cancelled, and nobody knows whether it had its effect. It may "
+                 "happen once at most, so it was not run again.",
+             true, true);
+      co_return;
+    }
+    if (slot->attempts >= options.policy.most || once) {
       settle(*slot, RecordType::StepEnd, failed, true);
       co_return;
     }
-    slot->ask = true;
-    ++slot->attempts;
-    record_start(*slot, nullptr, Level::sync);
-    co_await tiffany::sleep(options.policy.pause_after(slot->attempts - 1));
+    plan_next_attempt(*slot);
+    co_await sleep_until(host_.log_->scheduler_time(slot->due));
+    slot->due = 0;
   }
 }
 
-// A sentence when it fails.
-Task<std::string> FlowState::try_step(Slot* slot, Attempt* attempt, std::string* result) {
+// A sentence when it fails. `late`: because it was cancelled, and not by its own word.
+Task<std::string> FlowState::try_step(Slot* slot, Attempt* attempt, std::string* result,
+                                      bool* late) {
   std::exception_ptr failed;
   bool timed_out = false;
   try {
     if (found_done(*slot, *attempt, *result)) co_return "";
     heard_from(*slot);
     if (slot->options->limit) {
-      const auto timed = co_await within(*slot->options->limit, run_code(slot, attempt, result));
+      const auto timed =
+          co_await within(*slot->options->limit, run_code(slot, attempt, result, late));
       timed_out = timed.timed_out();
     } else {
-      co_await run_code(slot, attempt, result);
+      co_await run_code(slot, attempt, result, late);
     }
   } catch (const Cancelled&) {
     throw;
@@ -219,19 +254,21 @@ Task<std::string> FlowState::try_step(Slot* slot, Attempt* attempt, std::string*
     failed = std::current_exception();
   }
   if (host_.log_->sealed()) std::rethrow_exception(host_.log_->why_sealed());
+  if (timed_out) *late = true;
   if (timed_out) co_return "Step \"" + slot->id + "\" took longer than it may.";
   co_return failed == nullptr ? "" : sentence_of(failed);
 }
 
 void FlowState::heard_from(Slot& slot) const noexcept { slot.heard = host_.scheduler_->now(); }
 
-Task<void> FlowState::run_code(Slot* slot, Attempt* attempt, std::string* result) {
+Task<void> FlowState::run_code(Slot* slot, Attempt* attempt, std::string* result, bool* late) {
   if (!slot->options->silence) {
     co_await slot->code->run(*attempt, *result);
     co_return;
   }
   const auto first = co_await race(slot->code->run(*attempt, *result), until_silent(slot));
   if (first.index == 0) co_return;
+  *late = true;
   throw Error(Errc::step_failed, "Step \"" + slot->id + "\" gave no sign of life for too long.");
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "durable/memory_test.hpp"
+#include "tiffany/durable/inspect.hpp"
 
 namespace tiffany {
 namespace {
@@ -21,7 +22,8 @@ enum class Change {
   kind,
   longer_sleep,
   early_end,
-  added
+  added,
+  added_with_version,
 };
 Change change = Change::none;
 
@@ -35,6 +37,9 @@ Durable<std::string> program(Flow& flow) {
   int sum = co_await step("a");
   if (change == Change::early_end) co_return "early";
   if (change == Change::added) sum += 100 * co_await step("new");
+  if (change == Change::added_with_version && flow.version("new", 1, 2) == 2) {
+    sum += 100 * co_await step("new");
+  }
   if (change == Change::swapped) {
     sum += 10 * co_await step("c");
     sum += co_await step("b");
@@ -62,6 +67,19 @@ class DivergenceTest : public MemoryTest {
       co_await sleep(1min);
     });
     effects.clear();
+  }
+  static Task<void> check_into(const Registry* types, wal::LogOptions log, UpgradeCheck* result) {
+    *result = co_await check_upgrade(*types, log);
+  }
+  UpgradeCheck check() {
+    const Registry types = world.types();
+    Scheduler scheduler(Options().virtual_time());
+    UpgradeCheck result;
+    auto task = scheduler.spawn(&DivergenceTest::check_into, &types, world.log_options(), &result);
+    scheduler.run();
+    const auto outcome = outcome_of(task, false);
+    if (!outcome.ok()) std::rethrow_exception(outcome.error());
+    return result;
   }
   std::vector<std::string> words_of(Change what) {
     begin();
@@ -121,21 +139,69 @@ TEST_P(DivergenceTest, D5_AnAddedStepIsReportedWhenTheVersionIsTheSame) {
   expect_report(Change::added, {"step \"b#1\"", "asks for step \"new#1\""});
 }
 
-TEST_P(DivergenceTest, D5_AnAddedStepIsNoDivergenceForANewVersionThatAcceptsTheOld) {
-  begin();
-  change = Change::added;
+// ---- A version that goes on with old logs ----
+
+void accept_old_logs(MemoryWorld& world) {
   world.types = [] {
     Registry types;
     types.add("program", 2, program, 1);
     return types;
   };
-  world.live([&](Host&) -> Task<void> { co_await sleep(1min); });
-  EXPECT_EQ(world.recovery.resumed, 1u) << world.recovery.text();
-  EXPECT_EQ(effects, (std::vector<std::string>{"new"}));
-  // And once more from a log that has the new step behind the old ones.
+}
+
+TEST_P(DivergenceTest, ANewerVersionDivergesBeforeAnyNewEffectAndTheCheckSaysSo) {
+  for (const Change what : {Change::renamed, Change::removed, Change::arguments, Change::kind,
+                            Change::longer_sleep, Change::early_end, Change::added}) {
+    world.disk = std::make_shared<MemoryDisk>();
+    begin();
+    const std::vector<std::string> before = world.lines(id);
+    change = what;
+    accept_old_logs(world);
+    const UpgradeCheck foreseen = check();
+    EXPECT_EQ(foreseen.diverge, 1u) << static_cast<int>(what) << foreseen.text();
+    world.live([&](Host& host) -> Task<void> {
+      EXPECT_EQ(host.info(id)->status, DurableStatus::diverged) << static_cast<int>(what);
+      co_await sleep(24h);
+      co_await host.close();
+    });
+    EXPECT_EQ(world.lines(id), before) << static_cast<int>(what);
+    EXPECT_EQ(effects, (std::vector<std::string>{})) << static_cast<int>(what);
+    // The right code goes on.
+    change = Change::none;
+    EXPECT_EQ(check().agree, 1u);
+    world.live(
+        [&](Host& host) -> Task<void> { EXPECT_EQ(co_await host.result<std::string>(id), "12"); });
+  }
+}
+
+TEST_P(DivergenceTest, ANewerVersionMayAskForWhatTheLogHasInAnotherOrder) {
+  begin();
+  change = Change::swapped;
+  accept_old_logs(world);
+  EXPECT_EQ(check().agree, 1u);
   world.live(
-      [&](Host& host) -> Task<void> { EXPECT_EQ(co_await host.result<std::string>(id), "112"); });
-  EXPECT_EQ(effects, (std::vector<std::string>{"new", "d"}));
+      [&](Host& host) -> Task<void> { EXPECT_EQ(co_await host.result<std::string>(id), "12"); });
+  EXPECT_EQ(effects, (std::vector<std::string>{"d"}));
+}
+
+TEST_P(DivergenceTest, AStepIsAddedBehindFlowVersionAndOldTasksGoWithoutIt) {
+  begin();
+  change = Change::added_with_version;
+  EXPECT_EQ(check().agree, 1u);
+  accept_old_logs(world);
+  EXPECT_EQ(check().agree, 1u);
+  Uuid other;
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(world.recovery.resumed, 1u) << world.recovery.text();
+    other = co_await host.start("program");
+    co_await sleep(1min);
+  });
+  EXPECT_EQ(check().agree, 2u);
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(co_await host.result<std::string>(id), "12");
+    EXPECT_EQ(co_await host.result<std::string>(other), "112");
+  });
+  EXPECT_EQ(effects, (std::vector<std::string>{"a", "new", "b", "c", "d", "d"}));
 }
 
 TEST_P(DivergenceTest, D5_SomebodyWhoWaitsForTheResultIsToldOfADivergence) {
@@ -148,6 +214,71 @@ TEST_P(DivergenceTest, D5_SomebodyWhoWaitsForTheResultIsToldOfADivergence) {
     co_await yield();
     co_await host.resume(id);
     EXPECT_EQ(co_await std::move(waits), Errc::durable_stopped);
+  });
+}
+
+// ---- Waits for signals ----
+
+enum class Wait { none, name, type, removed, early_end, with_time };
+Wait wait = Wait::none;
+
+Durable<std::string> waits(Flow& flow) {
+  if (wait == Wait::early_end) co_return "early";
+  if (wait == Wait::type) {
+    co_return co_await flow.signal<std::string>("go");
+  } else if (wait == Wait::with_time) {
+    co_return co_await flow.signal_within<int>(1h, "go") ? "in time" : "late";
+  } else if (wait != Wait::removed) {
+    co_await flow.signal<long>(wait == Wait::name ? "goes" : "go");
+  }
+  co_await flow.step("last", [] { effects.push_back("last"); });
+  co_return "done";
+}
+
+TEST_P(DivergenceTest, AChangedWaitForASignalIsADivergence) {
+  for (const Wait what :
+       {Wait::name, Wait::type, Wait::removed, Wait::early_end, Wait::with_time}) {
+    for (const bool closed : {false, true}) {
+      world.disk = std::make_shared<MemoryDisk>();
+      wait = Wait::none;
+      only("program", waits);
+      world.live([&](Host& host) -> Task<void> {
+        id = co_await host.start("program");
+        co_await sleep(1min);
+        if (closed) co_await host.close();
+      });
+      const std::vector<std::string> before = world.lines(id);
+      EXPECT_EQ(check().agree, 1u);
+      wait = what;
+      EXPECT_EQ(check().diverge, 1u) << static_cast<int>(what);
+      world.live([&](Host& host) -> Task<void> {
+        EXPECT_EQ(host.info(id)->status, DurableStatus::diverged) << static_cast<int>(what);
+        co_await sleep(24h);
+        co_await host.close();
+      });
+      EXPECT_EQ(world.lines(id), before);
+      EXPECT_EQ(effects, (std::vector<std::string>{}));
+    }
+  }
+}
+
+Durable<std::string> waits_as_int(Flow& flow) {
+  co_return std::to_string(co_await flow.signal<int>("go"));
+}
+Durable<std::string> waits_as_double(Flow& flow) {
+  co_return std::to_string((co_await flow.signal<std::optional<double>>("go")).value_or(0));
+}
+TEST_P(DivergenceTest, AWaitForASignalMayReadAWiderType) {
+  only("program", waits_as_int);
+  world.live([&](Host& host) -> Task<void> {
+    id = co_await host.start("program");
+    co_await sleep(1min);
+  });
+  only("program", waits_as_double);
+  EXPECT_EQ(check().agree, 1u);
+  world.live([&](Host& host) -> Task<void> {
+    co_await host.signal(id, "go", 2);
+    EXPECT_EQ(co_await host.result<std::string>(id), "2.000000");
   });
 }
 

@@ -70,7 +70,8 @@ struct Local {
 
 Durable<void> answers(Flow& flow) {
   const Local local;
-  flow.on_query("local", [] { return std::string(local_is_gone ? "gone" : "here"); });
+  const auto query =
+      flow.on_query("local", [] { return std::string(local_is_gone ? "gone" : "here"); });
   co_await flow.step("work", [] {});
 }
 

@@ -30,7 +30,14 @@
 // TIFFANY_JSON takes up to 32 members, and types that can be made without arguments. They are
 // written as an object, in the given order. Reading takes them in any order and skips members that
 // it does not know; a member that is missing is an error that names it, unless it is a
-// std::optional, which stays as it is in a Type{}. Where that does not fit, write the codec:
+// std::optional or named by TIFFANY_JSON_ADDED(Type, members...) beside TIFFANY_JSON: these stay as they
+// are in a Type{}. So a member can be added to a type whose values lie in a log:
+//
+//   struct Order { std::string id; std::string currency = "EUR"; };
+//   TIFFANY_JSON(Order, id, currency);
+//   TIFFANY_JSON_ADDED(Order, currency);      // older texts do not have it
+//
+// Where that does not fit, write the codec:
 //
 //   template <>
 //   struct tiffany::Codec<Mine> {
@@ -154,6 +161,19 @@ JsonMember(const char*, T Class::*) -> JsonMember<Class, T>;
 // Found beside the type, where TIFFANY_JSON has put it.
 template <class T>
 concept HasJsonMembers = requires { tiffany_json_members(std::type_identity<T>()); };
+
+// And where TIFFANY_JSON_ADDED has put it.
+template <class T>
+concept HasAddedMembers = requires { tiffany_json_added(std::type_identity<T>()); };
+template <class T>
+constexpr bool was_added([[maybe_unused]] std::string_view name) noexcept {
+  if constexpr (HasAddedMembers<T>) {
+    return std::apply([&](const auto&... members) { return (... || (members.name == name)); },
+                      tiffany_json_added(std::type_identity<T>()));
+  } else {
+    return false;
+  }
+}
 
 }  // namespace detail
 
@@ -450,7 +470,9 @@ struct Codec<T> {
   template <std::size_t I>
   static void check_one(bool found, std::size_t begin) {
     using Member = std::remove_cvref_t<decltype(std::declval<T&>().*std::get<I>(kMembers).pointer)>;
-    if (!found && !detail::kIsOptional<Member>) {
+    constexpr bool kMayBeMissing =
+        detail::kIsOptional<Member> || detail::was_added<T>(std::get<I>(kMembers).name);
+    if (!found && !kMayBeMissing) {
       detail::refuse_missing(std::get<I>(kMembers).name, begin);
     }
   }
@@ -478,4 +500,11 @@ struct Codec<T> {
   [[maybe_unused]] constexpr auto tiffany_json_members(::std::type_identity<Type>) noexcept { \
     return ::std::make_tuple(                                                                 \
         __VA_OPT__(TIFFANY_JSON_TIMES_32(TIFFANY_JSON_LIST(Type, __VA_ARGS__))));             \
+  }
+
+// Members of such a type that older texts do not have: TIFFANY_JSON_ADDED(Type, member, ...);
+#define TIFFANY_JSON_ADDED(Type, ...)                                                       \
+  [[maybe_unused]] constexpr auto tiffany_json_added(::std::type_identity<Type>) noexcept { \
+    return ::std::make_tuple(                                                               \
+        __VA_OPT__(TIFFANY_JSON_TIMES_32(TIFFANY_JSON_LIST(Type, __VA_ARGS__))));           \
   }

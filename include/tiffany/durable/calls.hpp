@@ -19,6 +19,7 @@
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/core/system_call.hpp"
 #include "tiffany/durable/step.hpp"
+#include "tiffany/durable/value.hpp"
 
 namespace tiffany {
 
@@ -88,15 +89,6 @@ class DurableHandle;
 
 namespace detail {
 
-template <class T>
-T decode(const std::string& json) {
-  if constexpr (std::is_void_v<T>) {
-    return;
-  } else {
-    return from_json<T>(json);
-  }
-}
-
 // Throws for an empty one.
 FlowState& flow_of(const SlotRef& slot);
 
@@ -132,7 +124,7 @@ bool AwaitSlot<T>::ready() const {
 }
 template <class T>
 T AwaitSlot<T>::finish() const {
-  return decode<T>(slot_value(flow(), slot_));
+  return decode<T>(flow(), slot_value(flow(), slot_), [this] { return what_is(slot_); });
 }
 
 }  // namespace detail
@@ -205,7 +197,7 @@ class [[nodiscard("this does nothing until awaited")]] HandleCall final : public
   using value_type = DurableHandle<T>;
   static constexpr CallName call_name{"ask"};
   using Issue = Slot* (*)(FlowState&, const std::string& name, const std::string& arguments,
-                          const std::source_location&);
+                          const ValueType& type, const std::source_location&);
   HandleCall(FlowState& flow, Issue how, std::string name, std::string arguments,
              std::source_location site)
       : DurableCall(flow, site),
@@ -218,7 +210,7 @@ class [[nodiscard("this does nothing until awaited")]] HandleCall final : public
   }
 
  private:
-  void issue() override { slot_ = issue_(flow(), name_, arguments_, site()); }
+  void issue() override { slot_ = issue_(flow(), name_, arguments_, kValueType<T>, site()); }
   bool ready() const override { return true; }
   Issue issue_;
   std::string name_;
@@ -226,10 +218,12 @@ class [[nodiscard("this does nothing until awaited")]] HandleCall final : public
   Slot* slot_ = nullptr;
 };
 
-Slot* issue_timer(FlowState&, const std::string&, const std::string&, const std::source_location&);
-Slot* issue_promise(FlowState&, const std::string&, const std::string&,
+Slot* issue_timer(FlowState&, const std::string&, const std::string&, const ValueType&,
+                  const std::source_location&);
+Slot* issue_promise(FlowState&, const std::string&, const std::string&, const ValueType&,
                     const std::source_location&);
-Slot* issue_child(FlowState&, const std::string&, const std::string&, const std::source_location&);
+Slot* issue_child(FlowState&, const std::string&, const std::string&, const ValueType&,
+                  const std::source_location&);
 
 class [[nodiscard("sleep does nothing until awaited")]] SleepCall final : public AwaitSlot<void> {
  public:
@@ -308,7 +302,7 @@ class [[nodiscard("gather does nothing until awaited")]] GatherCall final : publ
     if constexpr (std::is_void_v<T>) {
       return Unit();
     } else {
-      return from_json<T>(json);
+      return decode<T>(flow(), json, [slot] { return what_is(slot); });
     }
   }
   bool ready() const override;
@@ -318,18 +312,23 @@ bool GatherCall<Ts...>::ready() const {
   return all_or_one_failed(slots_);
 }
 
+// Which signal is waited for is recorded, and compared when the task comes back.
 class SignalWait : public DurableCall {
  protected:
-  SignalWait(FlowState& flow, std::string name, std::source_location site)
-      : DurableCall(flow, site), name_(std::move(name)) {}
+  SignalWait(FlowState& flow, std::string name, const ValueType& type, std::source_location site)
+      : DurableCall(flow, site), name_(std::move(name)), type_(&type) {}
   ~SignalWait() = default;
-  void issue() override {}
-  bool asks() const noexcept override { return false; }
+  void issue() override;
+  bool asks() const noexcept override;
   bool ready() const override;
+  virtual bool timed() const noexcept { return false; }
   std::string take();
+  std::string what() const;
 
  private:
   std::string name_;
+  const ValueType* type_;
+  bool issued_ = false;
 };
 template <class T>
 class [[nodiscard("signal does nothing until awaited")]] SignalCall final : public SignalWait {
@@ -337,18 +336,22 @@ class [[nodiscard("signal does nothing until awaited")]] SignalCall final : publ
   using value_type = T;
   static constexpr CallName call_name{"durable_signal"};
   SignalCall(FlowState& flow, std::string name, std::source_location site)
-      : SignalWait(flow, std::move(name), site) {}
-  T finish() { return decode<T>(take()); }
+      : SignalWait(flow, std::move(name), kValueType<T>, site) {}
+  T finish() {
+    return decode<T>(flow(), take(), [this] { return what(); });
+  }
 };
 
 class SignalWaitFor : public SignalWait {
  protected:
-  SignalWaitFor(FlowState& flow, std::string name, Duration longest, std::source_location site)
-      : SignalWait(flow, std::move(name), site), longest_(longest) {}
+  SignalWaitFor(FlowState& flow, std::string name, const ValueType& type, Duration longest,
+                std::source_location site)
+      : SignalWait(flow, std::move(name), type, site), longest_(longest) {}
   ~SignalWaitFor();
   void issue() override;
   bool asks() const noexcept override { return true; }
   bool ready() const override;
+  bool timed() const noexcept override { return true; }
   // Nothing: the time is over.
   std::optional<std::string> take_in_time();
 
@@ -363,21 +366,21 @@ class [[nodiscard("signal_within does nothing until awaited")]] SignalWithin fin
   using value_type = std::optional<T>;
   static constexpr CallName call_name{"durable_signal"};
   SignalWithin(FlowState& flow, std::string name, Duration longest, std::source_location site)
-      : SignalWaitFor(flow, std::move(name), longest, site) {}
+      : SignalWaitFor(flow, std::move(name), kValueType<T>, longest, site) {}
   std::optional<T> finish() {
     const std::optional<std::string> json = take_in_time();
     if (!json) return std::nullopt;
-    return decode<T>(*json);
+    return decode<T>(flow(), *json, [this] { return what(); });
   }
 };
 
-class CheckpointWait : public AwaitSlot<void> {
+// Until the checkpoint is on the disk. See make_checkpoint.
+class CheckpointWait final : public AwaitSlot<void> {
  public:
   static constexpr CallName call_name{"durable_checkpoint"};
   CheckpointWait(FlowState& flow, std::string state, std::source_location site)
       : AwaitSlot<void>(flow, site), state_(std::move(state)) {}
   ~CheckpointWait();
-  void finish();
 
  private:
   void issue() override;

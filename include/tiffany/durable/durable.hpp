@@ -28,6 +28,20 @@ namespace detail {
 template <class T>
 class AwaitSlot;
 
+// The code ends here for good: the frame that called the outermost of these coroutines goes on, and destroys them.
+class LeaveForGood {
+ public:
+  explicit LeaveForGood(void* outermost) noexcept : outermost_(outermost) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<>) const noexcept {
+    Scheduler::Trampoline::next = outermost_;
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  void* outermost_;
+};
+
 template <class T>
 inline constexpr bool kIsDurableHandle = false;
 template <class T>
@@ -63,6 +77,7 @@ class [[nodiscard("a Durable does nothing until it is awaited")]] Durable {
     auto await_transform(DurableHandle<U>& handle, Site at = Site::current()) {
       return await_transform(std::as_const(handle), at);
     }
+    detail::LeaveForGood await_transform(detail::LeaveForGood leave) noexcept { return leave; }
     template <class C>
       requires(!detail::kIsDurableHandle<std::remove_cvref_t<C>>)
     auto await_transform(C&& call, Site at = Site::current()) noexcept {

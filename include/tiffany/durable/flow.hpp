@@ -9,7 +9,7 @@
 //   co_await flow.any(one, other)                                        which of them succeeded first
 //   Signal s = co_await flow.signal<Signal>("changed");
 //   auto s = co_await flow.signal_within<Signal>(24h, "changed");        an optional: perhaps nobody sent one
-//   co_await flow.checkpoint(state);                                     forgets what came before
+//   co_await flow.checkpoint(state);                                     forgets what came before, and begins anew
 //   flow.now(), flow.random(), flow.uuid(), flow.version("change", 1, 2)
 //
 // When the task comes back after a crash, its code runs again from the start, and each of these gives what
@@ -17,8 +17,9 @@
 // for everything that may differ from run to run here, and not do anything outside of a step.
 //
 // The code is compared with the log on the way: each call must be the one that was recorded in its place,
-// by kind, name and arguments. The first that is not stops the task, paused, with both sides in the report;
-// nothing is appended to its log.
+// by kind, name and arguments, and each recorded value must be one of the type that the code reads. The first
+// that is not stops the task, paused, with both sides in the report; nothing is appended to its log, and no
+// step is run. docs/18-durable-tasks.md has what may change and what may not.
 //
 // Steps are named by what they do. Their identity is the path (flow.enter), the name, and how often that name
 // was used before: "pay/charge#2".
@@ -29,6 +30,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -42,6 +44,7 @@
 #include "tiffany/base/time.hpp"
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/durable/calls.hpp"
+#include "tiffany/durable/durable.hpp"
 #include "tiffany/durable/step.hpp"
 
 namespace tiffany {
@@ -57,6 +60,8 @@ namespace detail {
 int agreed_version(FlowState& flow, std::string_view change, int oldest, int newest,
                    const std::source_location& site);
 const std::string* saved_state(FlowState& flow);
+Durable<void> make_checkpoint(FlowState& flow, std::string state, std::source_location site);
+class Queries;
 
 }  // namespace detail
 
@@ -148,25 +153,45 @@ class Flow {
                                         Site site = Site::current()) {
     return detail::SignalWithin<T>(*state_, std::move(name), longest, site);
   }
-  // Answers Host::query(task, name) as long as the task lives.
-  void on_query(std::string name, std::function<std::string()> answer);
+  // Answers Host::query(task, name) until the guard goes: keep the guard in the scope of what `answer` refers to.
+  // Of several guards of one name the youngest answers. A query that nobody answers any more is an Error
+  // (unknown_durable).
+  class Query {
+   public:
+    Query(std::shared_ptr<detail::Queries> all, std::uint64_t number) noexcept;
+    Query(Query&& other) noexcept = default;
+    Query& operator=(Query&& other) noexcept;
+    ~Query();
 
-  // Forgets everything that was recorded so far: when the task comes back, its code starts with
-  // `state<S>(...)` giving this. Signals that nobody has taken are kept. Nothing may be under way.
+   private:
+    std::shared_ptr<detail::Queries> all_;
+    std::uint64_t number_;
+  };
+  [[nodiscard(
+      "the query is answered until this guard goes: const auto guard = flow.on_query(...)")]]
+  Query on_query(std::string name, std::function<std::string()> answer);
+
+  // Forgets everything that was recorded so far, and begins the code anew, with `state<S>(...)` giving this: at once,
+  // just as after a crash. The call never returns; the locals of the code are destroyed. Signals that nobody has taken
+  // are kept. Nothing may be under way.
+  // Cancel (Host::cancel): before it is asked for, thrown there as a DurableCancelled; after that, at the first wait of
+  // the code that begins anew.
   template <class S>
-  detail::CheckpointWait checkpoint(S&& state, Site site = Site::current()) {
+  Durable<void> checkpoint(S&& state, Site site = Site::current()) {
     detail::refuse_destroyed_twice<S>();
-    return detail::CheckpointWait(*state_, to_json(state), site);
+    return detail::make_checkpoint(*state_, to_json(state), site);
   }
   // The state of the last checkpoint; `initial` when there was none. To be asked for first.
   template <class S>
   S state(S initial) const {
     const std::string* saved = detail::saved_state(*state_);
-    return saved != nullptr ? from_json<S>(*saved) : std::move(initial);
+    if (saved == nullptr) return initial;
+    return detail::decode<S>(*state_, *saved, [] { return "the state of the last checkpoint"; });
   }
 
   // Which of two ways to go: the one that was taken when this task came here first. `newest` for a task
-  // that comes here now, `oldest` for one that was here before the change was made.
+  // that comes here now, `oldest` for one that was here before the change was made. The only place where code may
+  // ask for something that the log of a task under way does not have.
   int version(std::string_view change, int oldest, int newest, Site site = Site::current()) {
     return detail::agreed_version(*state_, change, oldest, newest, site);
   }

@@ -47,6 +47,8 @@ struct DurableType {
   int accepts = 1;                           // the oldest version whose logs this code goes on with
   std::uint8_t priority = kDefaultPriority;  // of its tasks; those before others are resumed first
   std::function<Durable<std::string>(Flow&, std::string_view arguments)> make;
+  // How its arguments are read; they are checked where a task is started. None: they are not.
+  const detail::ValueType* arguments = nullptr;
 };
 
 namespace detail {
@@ -89,6 +91,7 @@ class Registry {
       return detail::call_durable(body, &flow,
                                   from_json<std::tuple<std::decay_t<As>...>>(arguments));
     };
+    type.arguments = &detail::kValueType<std::tuple<std::decay_t<As>...>>;
     return add(std::move(type));
   }
   DurableType& add(DurableType type);

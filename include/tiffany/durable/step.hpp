@@ -8,11 +8,17 @@
 //
 //   idempotent      It is run again, with the same key. The default: right for what can be done twice, and for
 //                   services that take an idempotency key.
-//   at_most_once    That it begins is on the disk before it does. If no end is, nobody knows whether the effect
-//                   took place: the step fails with Errc::step_unknown, and the task decides. It is never run again.
+//   at_most_once    That it begins is on the disk before it does. If no end is, or if it took longer than it may,
+//                   nobody knows whether the effect took place: the step fails with Errc::step_unknown, and the
+//                   task decides. It is never run again.
 //   transactional   As idempotent, but first `find(key)` is asked whether the effect took place; if it gives a
 //                   result, that is the result. For effects in a database, which keep the key beside them. It is
 //                   asked whenever the effect may have taken place: after a crash, and before another attempt.
+//
+// An attempt that the process did not survive is an attempt. So a step that ends the process each time fails in the end:
+// after Retry::most attempts, but not before the third, for a process may die for reasons of its own. To know of such
+// attempts, the first step that a task begins after it has come back is recorded, and synced, before it runs; others are
+// not. An attempt that was stopped in good order (Host::close, Host::pause) does not count.
 #pragma once
 
 #include <chrono>
@@ -63,7 +69,8 @@ enum class StepEffect : std::uint8_t { idempotent, at_most_once, transactional }
 
 class Retry {
  public:
-  // As often as this in all, with pauses that begin with `first` and grow by `factor` up to `longest`.
+  // As often as this in all, with pauses that begin with `first` and grow by `factor` up to `longest`. When a pause ends
+  // is recorded: a crash meanwhile neither ends it nor begins it anew.
   explicit Retry(int attempts = 1, Duration first_pause = std::chrono::milliseconds(100),
                  double growth = 2.0, Duration longest_pause = std::chrono::minutes(1)) noexcept
       : most(attempts), first(first_pause), factor(growth), longest(longest_pause) {}
@@ -95,12 +102,13 @@ class StepOptions {
     policy = how;
     return std::move(*this);
   }
-  // For each attempt; it is then cancelled, and has failed.
+  // For each attempt; it is then cancelled, and has failed (at_most_once: its outcome is unknown).
   StepOptions&& timeout(Duration longest) && {
     limit = longest;
     return std::move(*this);
   }
-  // For each attempt: the longest that it may go without Attempt::heartbeat. It is then cancelled, and has failed.
+  // For each attempt: the longest that it may go without Attempt::heartbeat. It is then cancelled, and has failed
+  // (at_most_once: its outcome is unknown).
   StepOptions&& heartbeat(Duration longest_silence) && {
     silence = longest_silence;
     return std::move(*this);
