@@ -45,8 +45,8 @@ void FlowState::go_live(Slot& slot) {
 // How often a step is begun when the process does not survive it: as often as it may be tried, but a process may die for
 // reasons of its own.
 int FlowState::most_begun(const Slot& slot) noexcept {
-  constexpr int kLeast = 3;
-  return std::max(slot.options->policy.most, kLeast);
+  constexpr int kLeast = 10;
+  return slot.options->most_crashes.value_or(std::max(slot.options->policy.most, kLeast));
 }
 
 void FlowState::go_live_step(Slot& slot) {

@@ -87,11 +87,10 @@ TEST_P(AttemptsTest, AnAtMostOnceStepThatTakesTooLongIsUnknownAlsoAfterACrash) {
 
 Durable<std::string> poison(Flow& flow) {
   try {
-    co_await flow.step("poison", StepOptions().retry(Retry(3, 1s)),
-                       [](Attempt& attempt) -> Task<void> {
-                         effects.push_back(std::to_string(attempt.number()));
-                         co_await sleep(24h);  // the process dies meanwhile
-                       });
+    co_await flow.step("poison", StepOptions().crashes(3), [](Attempt& attempt) -> Task<void> {
+      effects.push_back(std::to_string(attempt.number()));
+      co_await sleep(24h);  // the process dies meanwhile
+    });
   } catch (const Error& e) {
     co_return code_of(e) + ": " + e.what();
   }
@@ -114,8 +113,9 @@ TEST_P(AttemptsTest, AStepThatTheProcessDoesNotSurviveFailsInTheEnd) {
 
 Durable<std::string> inline_poison(Flow& flow) {
   try {
-    co_await flow.step(
-        "poison", [](Attempt& attempt) { effects.push_back(std::to_string(attempt.number())); });
+    co_await flow.step("poison", StepOptions().crashes(3), [](Attempt& attempt) {
+      effects.push_back(std::to_string(attempt.number()));
+    });
   } catch (const Error& e) {
     co_return code_of(e);
   }

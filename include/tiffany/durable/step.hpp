@@ -16,9 +16,10 @@
 //                   asked whenever the effect may have taken place: after a crash, and before another attempt.
 //
 // An attempt that the process did not survive is an attempt. So a step that ends the process each time fails in the end:
-// after Retry::most attempts, but not before the third, for a process may die for reasons of its own. To know of such
-// attempts, the first step that a task begins after it has come back is recorded, and synced, before it runs; others are
-// not. An attempt that was stopped in good order (Host::close, Host::pause) does not count.
+// after StepOptions::crashes attempts, or else after Retry::most, but not before the tenth, for a process may die for
+// reasons of its own. To know of such attempts, the first step that a task begins after it has come back is recorded,
+// and synced, before it runs; others are not. An attempt that was stopped in good order (Host::close, Host::pause) does
+// not count.
 #pragma once
 
 #include <chrono>
@@ -113,6 +114,11 @@ class StepOptions {
     silence = longest_silence;
     return std::move(*this);
   }
+  // How often the step is begun at most when the process ends each time before the step does.
+  StepOptions&& crashes(int most_attempts) && {
+    most_crashes = most_attempts;
+    return std::move(*this);
+  }
   // What the step depends on: part of its key, and compared with the log.
   template <class... Args>
   StepOptions&& arguments(const Args&... args) && {
@@ -124,6 +130,7 @@ class StepOptions {
   Retry policy{};
   std::optional<Duration> limit{};
   std::optional<Duration> silence{};
+  std::optional<int> most_crashes{};
   std::string about{};
   std::function<std::optional<std::string>(const std::string&)> find{};
 };

@@ -45,14 +45,18 @@ inline Value take_effect(char kind, const Effect& effect, const std::string& key
   return made_of(effect.value);
 }
 
+// The process is killed more often than a step of a real one may be.
+inline StepOptions patient() { return StepOptions().crashes(1000); }
+
 // ---- The three classes of effects, each at once and with waits ----
 
 inline Durable<Value> idempotent(Flow& flow, Effect effect) {
   if (effect.index % 2 == 0) {
-    co_return co_await flow.step(
-        "effect", [&](Attempt& attempt) { return take_effect('I', effect, attempt.key()); });
+    co_return co_await flow.step("effect", patient(), [&](Attempt& attempt) {
+      return take_effect('I', effect, attempt.key());
+    });
   }
-  co_return co_await flow.step("slow-effect", [&](Attempt& attempt) -> Task<Value> {
+  co_return co_await flow.step("slow-effect", patient(), [&](Attempt& attempt) -> Task<Value> {
     co_await sleep(1ms);
     const Value made = take_effect('I', effect, attempt.key());
     co_await yield();
@@ -69,9 +73,9 @@ inline Durable<Value> with_retries(Flow& flow, Effect effect) {
     return made;
   };
   if (effect.index % 2 == 0) {
-    co_return co_await flow.step("tried", StepOptions().retry(Retry(4, 1ms)), try_once);
+    co_return co_await flow.step("tried", patient().retry(Retry(4, 1ms)), try_once);
   }
-  co_return co_await flow.step("slowly-tried", StepOptions().retry(Retry(4, 1ms)).timeout(10s),
+  co_return co_await flow.step("slowly-tried", patient().retry(Retry(4, 1ms)).timeout(10s),
                                [&](Attempt& attempt) -> Task<Value> {
                                  co_await sleep(1ms);
                                  co_return try_once(attempt);
@@ -88,7 +92,7 @@ inline Durable<Value> at_most_once(Flow& flow, Effect effect) {
     if (e.code() != Errc::step_unknown) throw;
   }
   if (made) co_return *made;
-  co_await flow.step("reconcile", [&] { line->ask("U " + effect.name()); });
+  co_await flow.step("reconcile", patient(), [&] { line->ask("U " + effect.name()); });
   co_return made_of(effect.value);
 }
 
@@ -101,10 +105,10 @@ inline std::optional<std::string> find_in_database(const std::string& key) {
 inline Durable<Value> transactional(Flow& flow, Effect effect) {
   if (effect.index % 2 == 0) {
     co_return co_await flow.step(
-        "transaction", StepOptions().transactional(&find_in_database),
+        "transaction", patient().transactional(&find_in_database),
         [&](Attempt& attempt) { return take_effect('T', effect, attempt.key()); });
   }
-  co_return co_await flow.step("long-transaction", StepOptions().transactional(&find_in_database),
+  co_return co_await flow.step("long-transaction", patient().transactional(&find_in_database),
                                [&](Attempt& attempt) -> Task<Value> {
                                  co_await sleep(1ms);
                                  co_return take_effect('T', effect, attempt.key());
@@ -149,7 +153,8 @@ inline Durable<Value> approved(Flow& flow, int number) {
   effect.value = co_await at_most_once(flow, effect);
   auto approval = co_await flow.promise<Value>("approval");
   const Uuid id = approval.id();
-  co_await flow.step("ask", [&] { line->ask("P " + std::to_string(number) + " " + id.text()); });
+  co_await flow.step("ask", patient(),
+                     [&] { line->ask("P " + std::to_string(number) + " " + id.text()); });
   auto too_late = co_await flow.timer(1h);
   const std::size_t first = co_await flow.race(approval, too_late);
   if (first != 0) throw std::logic_error("an hour is over");
