@@ -1,12 +1,16 @@
 #include "tiffany/durable/command_line.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "tiffany/base/error.hpp"
@@ -14,7 +18,10 @@
 #include "tiffany/durable/inspect.hpp"
 #include "tiffany/engine/run.hpp"
 #include "tiffany/wal/log.hpp"
+#include "tiffany/wal/log_view.hpp"
 #include "tiffany/wal/scan.hpp"
+#include "tiffany/wal/values.hpp"
+#include "tiffany/wal/verify.hpp"
 
 namespace tiffany {
 namespace {
@@ -22,9 +29,10 @@ namespace {
 constexpr std::string_view kHelp = R"(usage: tiffany <command> <directory> ...
 
 Reading, while the log is in use or not:
-  wal verify DIR                 check every line; 1 when anything is damaged
+  wal verify DIR                 check every line and every value; 1 when anything is damaged or missing
   wal repair --dry-run DIR       what cannot be read, and which tasks that touches
-  wal export DIR [TASK] --to D   write <task>.wal into directory D, for one task or all
+  wal export DIR [TASK] --to D   write <task>.wal and its long values into directory D, for one task or
+                                 all, also from the archive
   wal tail DIR [COUNT]           the last records (20), in the order of the log
   task list DIR                  every task and how it stands
   task show DIR TASK             the records of one task
@@ -33,6 +41,9 @@ Reading, while the log is in use or not:
   upgrade --check DIR            inspect everything unfinished (needs the code)
 
 Writing, while no process has the log open:
+  wal compact DIR [--keep-bytes N] [--keep-days N]
+                                 ended tasks go into the archive, which keeps so much; needs no room on the
+                                 disk with --keep-bytes 0, which drops them
   task pause DIR TASK            it is not resumed at the next start
   task resume DIR TASK
   task cancel DIR TASK [WHY]     it unwinds when it is resumed
@@ -103,83 +114,100 @@ wal::LogOptions log_at(const std::string& directory) {
   }
   wal::LogOptions options(directory);
   options.segment_size = 0;  // the smallest: little is written from here
-  options.layout = wal::Layout::files;
-  for (const auto& file : std::filesystem::directory_iterator(directory)) {
-    if (file.path().extension() == ".journal") options.layout = wal::Layout::journal;
-  }
   options.disk = wal::system_disk();
-  return options;
-}
-
-const wal::TaskLog& task_in(const wal::LogIndex& index, const Uuid& id) {
-  const wal::TaskLog* const task = index.find(id);
-  if (task == nullptr) {
-    throw Error(Errc::unknown_durable, "The log has no task " + id.text() + ".");
+  const std::optional<wal::Layout> layout = wal::layout_of(*options.disk, directory);
+  if (!layout) {
+    throw Error(Errc::not_a_log,
+                directory +
+                    " holds no log: neither a segment (00000001.journal) nor the file of a task "
+                    "(<uuid>.wal) is there. If there was a log, its files are gone.");
   }
-  return *task;
+  options.layout = *layout;
+  return options;
 }
 
 // ---- wal ----
 
 int verify(const std::string& directory) {
   const wal::LogOptions options = log_at(directory);
-  const wal::LogIndex index = wal::scan(*options.disk, directory, options.layout);
+  const wal::Verification found = wal::verify(*options.disk, directory);
+  const wal::LogIndex& index = found.index;
   std::size_t tasks = 0;
   std::size_t ended = 0;
   for (const auto& task : index.tasks) {
     if (task->id.nil()) continue;
     ++tasks;
     if (task->ended) ++ended;
-    if (!task->quarantine.empty()) {
-      print("task " + task->id.text() + " would be quarantined: " + task->quarantine + "\n");
-    }
   }
-  for (const wal::Damage& damage : index.damage) print(damage.text() + "\n");
+  for (const std::string& fault : found.faults) print(fault + "\n");
   print(std::to_string(index.records) + " records of " + std::to_string(tasks) + " tasks (" +
         std::to_string(ended) + " ended), " + std::to_string(index.bytes) + " bytes, epoch " +
         std::to_string(index.epoch) + ", " +
         (index.shut_down ? "closed in good order" : "not closed") + "\n");
+  print(std::to_string(found.archived) + " tasks in the archive, " + std::to_string(found.values) +
+        " values beside the log\n");
   if (index.cut > 0)
     print(std::to_string(index.cut) + " bytes of an unfinished write at the end\n");
   print(std::to_string(index.damage.size()) + " damaged places\n");
-  return index.damage.empty() ? 0 : 1;
+  return found.sound() ? 0 : 1;
 }
 
 Task<void> write_file(wal::Disk* disk, std::string path, std::string bytes) {
+  if (disk->exists(path)) throw Error(Errc::bad_argument, path + " exists already.");
   std::unique_ptr<wal::DiskFile> file = disk->open(path);
   co_await file->write(0, bytes);
   co_await file->sync();
 }
 
+// The values that a task names, beside its file as they are beside the log.
+Task<std::size_t> export_values(wal::Disk* disk, std::string from, std::string to,
+                                std::unordered_set<std::string> names) {
+  std::size_t count = 0;
+  if (!names.empty()) disk->make_directory(to + "/values");
+  for (const std::string& name : std::set<std::string>(names.begin(), names.end())) {
+    std::string bytes = wal::value_of(*disk, from, wal::value_reference(name, 0));
+    co_await write_file(disk, to + "/values/" + name + ".json", std::move(bytes));
+    ++count;
+  }
+  if (count > 0) co_await disk->sync_directory(to + "/values");
+  co_return count;
+}
+
 Task<int> export_tasks(std::string directory, std::optional<Uuid> only, std::string to) {
   const wal::LogOptions options = log_at(directory);
   wal::Disk& disk = *options.disk;
-  const wal::LogIndex index = wal::scan(disk, directory, options.layout);
-  if (only) task_in(index, *only);
+  wal::LogView log(disk, directory, options.layout);
+  if (only && !log.has(*only)) {
+    throw Error(Errc::unknown_durable, "The log has no task " + only->text() + ".");
+  }
   disk.make_directory(to);
-  wal::LineReader reader(disk, directory);
+  if (std::filesystem::equivalent(directory, to)) {
+    throw Error(Errc::bad_argument, "A log cannot be exported into its own directory " + to + ".");
+  }
+  std::unordered_set<std::string> values;
   std::size_t count = 0;
-  for (const auto& task : index.tasks) {
-    if (task->id.nil() || (only && task->id != *only)) continue;
+  for (const Uuid& task : only ? std::vector<Uuid>{*only} : log.tasks(true)) {
     std::string bytes;
-    for (const std::string& line : reader.read_all(*task)) bytes += line;
-    const std::string path = to + "/" + task->id.text() + ".wal";
-    if (disk.exists(path)) throw Error(Errc::bad_argument, path + " exists already.");
-    co_await write_file(&disk, path, std::move(bytes));
+    for (const std::string& line : log.lines(task)) {
+      bytes += line;
+      wal::find_references(wal::view_of(line).payload, values);
+    }
+    co_await write_file(&disk, to + "/" + task.text() + ".wal", std::move(bytes));
     ++count;
   }
+  const std::size_t aside = co_await export_values(&disk, directory, to, std::move(values));
   co_await disk.sync_directory(to);
-  print(std::to_string(count) + " tasks written to " + to + "\n");
+  print(std::to_string(count) + " tasks written to " + to +
+        (aside > 0 ? ", with " + std::to_string(aside) + " values" : "") + "\n");
   co_return 0;
 }
 
 int tail(const std::string& directory, std::size_t count) {
   const wal::LogOptions options = log_at(directory);
-  const wal::LogIndex index = wal::scan(*options.disk, directory, options.layout);
   std::vector<std::tuple<std::string, std::size_t, std::string>> lines;  // by time, then as found
-  wal::LineReader reader(*options.disk, directory);
-  for (const auto& task : index.tasks) {
-    for (std::string& line : reader.read_all(*task)) {
+  wal::LogView log(*options.disk, directory, options.layout);
+  for (const Uuid& task : log.tasks()) {
+    for (std::string& line : log.lines(task)) {
       const wal::RecordView view = wal::view_of(line);
       lines.emplace_back(std::string(view.ts), lines.size(), std::move(line));
     }
@@ -190,10 +218,49 @@ int tail(const std::string& directory, std::size_t count) {
   return 0;
 }
 
+// A whole number of that option; none when the option is not there.
+std::optional<std::uint64_t> number_option(Words& words, const std::string& name) {
+  const std::string text = words.option_value(name);
+  if (text.empty()) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto got = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (got.ec != std::errc() || got.ptr != text.data() + text.size()) {
+    throw Refused{name + " needs a whole number, and \"" + text + "\" is none"};
+  }
+  return number;
+}
+
+// Of a log that no process has open.
+Task<int> compact(std::string directory, Retention keep) {
+  HostOptions options;
+  options.start_paused = true;
+  options.records_only = true;
+  options.compact_above = 0;
+  const Registry none;
+  Host host(none, log_at(directory), options);
+  co_await host.open();
+  const Compaction done = co_await host.compact(keep);
+  co_await host.close();
+  if (!done.skipped.empty()) {
+    print("nothing was done: " + done.skipped + "\n");
+    co_return 1;
+  }
+  print(std::to_string(done.archived) + " tasks left the log, " + std::to_string(done.kept) +
+        " were kept, " + std::to_string(done.removed) + " left the archive, " +
+        std::to_string(done.values) + " values were removed\n");
+  co_return 0;
+}
+
 Task<int> wal_command(Words words) {
   const std::string verb = words.take("command after wal");
   const bool dry = words.option("--dry-run");
   const std::string to = words.option_value("--to");
+  Retention keep;
+  keep.bytes = number_option(words, "--keep-bytes");
+  if (const auto days = number_option(words, "--keep-days")) {
+    keep.age =
+        std::chrono::hours(24 * static_cast<std::int64_t>(std::min<std::uint64_t>(*days, 100'000)));
+  }
   const std::string directory = words.take("directory");
   if (verb == "verify") {
     words.end();
@@ -209,6 +276,10 @@ Task<int> wal_command(Words words) {
     const std::string count = words.take_or("20");
     words.end();
     co_return tail(directory, std::stoul(count));
+  }
+  if (verb == "compact") {
+    words.end();
+    co_return co_await compact(directory, keep);
   }
   if (verb != "export") throw Refused{"there is no wal " + verb};
   std::optional<Uuid> only;
@@ -237,11 +308,12 @@ Task<int> list(std::string directory) {
 
 int show(const std::string& directory, const Uuid& id) {
   const wal::LogOptions options = log_at(directory);
-  const wal::LogIndex index = wal::scan(*options.disk, directory, options.layout);
-  const wal::TaskLog& task = task_in(index, id);
-  for (const std::string& line : wal::LineReader(*options.disk, directory).read_all(task))
-    print(line);
-  if (!task.quarantine.empty()) print("quarantined: " + task.quarantine + "\n");
+  wal::LogView log(*options.disk, directory, options.layout);
+  for (const std::string& line : log.lines(id)) print(line);
+  const wal::TaskLog* const task = log.index().find(id);
+  if (task != nullptr && !task->quarantine.empty()) {
+    print("quarantined: " + task->quarantine + "\n");
+  }
   return 0;
 }
 
@@ -250,6 +322,7 @@ Task<int> change(const Registry* types, std::string verb, std::string directory,
   HostOptions options;
   options.start_paused = true;
   options.records_only = true;
+  options.compact_above = 0;
   Host host(*types, log_at(directory), options);
   const Uuid id = words.take_id(verb == "complete" ? "promise" : "task");
   std::vector<std::string> rest;

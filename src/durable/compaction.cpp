@@ -1,6 +1,8 @@
 // Tasks that have ended leave the log for the archive. Those that have not are written again behind all others, so that
 // what is before them can go.
 #include <algorithm>
+#include <cerrno>
+#include <exception>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -8,6 +10,8 @@
 
 #include "durable/entry.hpp"
 #include "tiffany/core/sleep.hpp"
+#include "tiffany/engine/spawn.hpp"
+#include "tiffany/io/io_error.hpp"
 #include "tiffany/wal/log.hpp"
 #include "tiffany/wal/record.hpp"
 #include "tiffany/wal/values.hpp"
@@ -54,32 +58,22 @@ bool HostCore::may_archive(const Entry& entry) const noexcept {
   return parent == nullptr || parent->log.ended;
 }
 
-Task<void> HostCore::archive(Entry& entry) {
-  wal::Disk& disk = log_->disk();
-  std::string bytes;
-  for (const std::string& line : log_->lines(entry.log)) bytes += line;
-  const std::string path = archive_path(entry.log.id);
-  // What a crash has left of it may be longer.
-  if (disk.exists(path + ".new")) co_await disk.remove(path + ".new");
-  {
-    const std::unique_ptr<wal::DiskFile> file = disk.open(path + ".new");
-    co_await file->write(0, bytes);
-    co_await file->sync();
-  }
-  co_await disk.rename(path + ".new", path);
-}
-
 Task<Compaction> HostCore::compact(Retention keep) {
-  Compaction done;
   const Mutex::Guard alone = co_await compacting_.lock();
   if (!is_open()) {
     throw Error(Errc::durable_misuse, "Host::compact needs an open host: co_await host.open().");
   }
+  co_return co_await compact_now(keep, false);
+}
+
+Task<Compaction> HostCore::compact_now(Retention keep, bool only_completed) {
+  Compaction done;
   if (!index_.damage.empty()) {
     done.skipped = "the log is damaged; what is in it is kept for those who mend it";
     co_return done;
   }
-  const std::vector<Copied> copied = co_await archive_ended();
+  const std::vector<Copied> copied = co_await archive_ended(keep, only_completed);
+  const std::uint64_t counted = log_->counters().bytes;
   log_->begin_moving();
   const std::vector<Uuid> gone = take_archived(copied);
   done.archived = gone.size();
@@ -90,27 +84,104 @@ Task<Compaction> HostCore::compact(Retention keep) {
     throw;
   }
   co_await log_->forget(gone);
+  bytes_before_ = 0;
+  counted_before_ = counted;
+  look_again_ = 0;
   co_await keep_only(keep, &done);
   done.values = co_await remove_values();
   co_return done;
 }
 
-// Copies them, and gives which.
-Task<std::vector<HostCore::Copied>> HostCore::archive_ended() {
+// Copies them, and gives which. The files are synced some thousand at a time. A crash leaves files of tasks that the log
+// still has: nobody reads them, and the next compaction writes them anew.
+Task<std::vector<HostCore::Copied>> HostCore::archive_ended(Retention keep, bool only_completed) {
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  constexpr std::size_t kMostFiles = 16'384;
   const std::string& directory = log_options_.directory;
   log_->disk().make_directory(directory + "/archive");
   std::vector<Copied> copied;
+  std::vector<wal::WholeFile> files;
+  std::size_t bytes = 0;
+  // What the archive would drop at once is not written: on a full disk there is no room for it.
+  const bool drop = keep.bytes && *keep.bytes == 0;
   // Whoever comes meanwhile has its turn next time.
   for (std::size_t at = 0, end = order_.size(); at < end; ++at) {
     Entry& entry = *order_[at];
     if (!may_archive(entry)) continue;
+    if (only_completed && entry.status != DurableStatus::completed) continue;
     copied.push_back({entry.log.id, entry.log.last_seq});
-    co_await archive(entry);
+    if (drop) continue;
+    wal::WholeFile& file = files.emplace_back();
+    file.name = entry.log.id.text() + ".wal";
+    for (const std::string& line : log_->lines(entry.log)) file.bytes += line;
+    bytes += file.bytes.size();
+    if (bytes < kMostBytes && files.size() < kMostFiles) continue;
+    co_await write_archive(std::move(files));
+    files.clear();
+    bytes = 0;
   }
   log_->forget_lines();
-  co_await log_->disk().sync_directory(directory + "/archive");
+  if (!files.empty()) co_await write_archive(std::move(files));
   co_await log_->disk().sync_directory(directory);
   co_return copied;
+}
+
+// On a full disk, with the room that the log keeps for this.
+Task<void> HostCore::write_archive(std::vector<wal::WholeFile> files) {
+  const std::string directory = log_options_.directory + "/archive";
+  std::exception_ptr full;
+  try {
+    co_await log_->disk().write_files(directory, files);
+    co_return;
+  } catch (const IoError& error) {
+    if (error.number() != ENOSPC && error.number() != EDQUOT) throw;
+    full = std::current_exception();
+  }
+  if (!co_await log_->free_reserve()) std::rethrow_exception(full);
+  co_await log_->disk().write_files(directory, std::move(files));
+}
+
+// ---- By itself ----
+
+std::uint64_t HostCore::log_bytes() const noexcept {
+  return bytes_before_ + log_->counters().bytes - counted_before_;
+}
+
+void HostCore::consider_compaction() {
+  if (options_.compact_above == 0 || compacts_by_itself_ || !is_open() || log_->sealed()) return;
+  const std::uint64_t all = log_bytes();
+  if (all <= options_.compact_above || all < look_again_ || !index_.damage.empty()) return;
+  std::uint64_t needed = 0;
+  for (const Entry* entry : order_) {
+    if (may_archive(*entry) && entry->status == DurableStatus::completed) continue;
+    for (const wal::Position& record : entry->log.records) needed += record.size + 1;
+  }
+  // Counting takes its time: not for every task that ends.
+  look_again_ = all + options_.compact_above / 4;
+  if (needed > all / 2) return;
+  compacts_by_itself_ = true;
+  scheduler_->spawn.with_priority(255)(&HostCore::compact_by_itself, shared_from_this())
+      .named("compaction");
+}
+
+// What goes wrong is said, and tried again when the log has grown.
+Task<void> HostCore::compact_by_itself() {
+  struct Over {
+    bool& flag;
+    ~Over() { flag = false; }
+  };
+  const Over over{compacts_by_itself_};
+  const Mutex::Guard alone = co_await compacting_.lock();
+  if (!is_open() || log_->sealed()) co_return;
+  std::string failed;
+  try {
+    co_await compact_now(options_.keep, true);
+  } catch (const std::exception& error) {
+    failed = error.what();
+  }
+  if (!failed.empty() && !log_->sealed()) {
+    scheduler_->log("The log in " + log_options_.directory + " was not compacted: " + failed);
+  }
 }
 
 // From here on the archive has them; not those that have gone on since they were copied.
@@ -145,17 +216,17 @@ Task<std::size_t> HostCore::remove_values() {
   if (disk.list(directory + "/values").empty()) co_return 0;
   // Records that are appended from here on name values that the log remembers.
   log_->watch_values();
-  std::vector<std::pair<const wal::TaskLog*, wal::Position>> records;
-  for (const Entry* entry : order_) {
-    for (const wal::Position& record : entry->log.records)
-      records.emplace_back(&entry->log, record);
-  }
   co_await log_->flush();
   log_->forget_lines();
   std::unordered_set<std::string> needed;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    wal::find_values(log_->line(*records[i].first, records[i].second), needed);
-    if (i % 1024 == 1023) co_await yield();
+  // Nobody but a compaction takes tasks out of the order. A checkpoint may drop records meanwhile, whose values are not
+  // needed; its own value came after watch_values().
+  for (std::size_t at = 0, read = 0; at < order_.size(); ++at) {
+    for (const std::string& line : log_->lines(order_[at]->log)) wal::find_values(line, needed);
+    read += order_[at]->log.records.size();
+    if (read < 1024) continue;
+    read = 0;
+    co_await yield();
   }
   log_->forget_lines();
   for (const std::string& name : disk.list(directory + "/archive")) {

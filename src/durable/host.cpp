@@ -313,6 +313,7 @@ void HostCore::ended(Entry& entry, DurableStatus status, std::string detail) {
   entry.detail = std::move(detail);
   entry.log.ended = true;
   entry.done.set();
+  consider_compaction();
   if (entry.parent.nil()) return;
   const auto slot = promises_.find(entry.log.id);
   if (slot == promises_.end()) return;

@@ -91,8 +91,13 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     Uuid id;
     std::uint64_t last_seq;
   };
-  Task<std::vector<Copied>> archive_ended();
-  Task<void> archive(Entry& entry);
+  Task<Compaction> compact_now(Retention keep, bool only_completed);
+  Task<std::vector<Copied>> archive_ended(Retention keep, bool only_completed);
+  Task<void> write_archive(std::vector<wal::WholeFile> files);
+  // Compacts the log when HostOptions say that it is worth it.
+  void consider_compaction();
+  Task<void> compact_by_itself();
+  std::uint64_t log_bytes() const noexcept;
   std::vector<Uuid> take_archived(const std::vector<Copied>& copied);
   Task<std::size_t> move_forward();
   Task<std::size_t> remove_values();
@@ -149,6 +154,10 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   std::vector<Entry*> order_;                                   // as they came to be
   std::unordered_map<Uuid, detail::Slot*, UuidHash> promises_;  // and children, by their UUID
   Mutex compacting_;
+  bool compacts_by_itself_ = false;
+  std::uint64_t bytes_before_ = 0;    // of the log, when it was opened or last compacted
+  std::uint64_t counted_before_ = 0;  // bytes that the log had counted then
+  std::uint64_t look_again_ = 0;      // with so many bytes compaction is considered next
   Random random_{0};
   Inspection* looking_ = nullptr;  // effects are forbidden; what would happen is noted here
   std::size_t replaying_tasks_ = 0;

@@ -36,6 +36,8 @@ Task<Recovery> HostCore::open() {
     throw Error(Errc::io_failed, "The system gives no random numbers for the ids of tasks.");
   }
   random_ = Random(seed, "durable tasks");
+  bytes_before_ = index_.bytes;
+  counted_before_ = log_->counters().bytes;
   for (const wal::Damage& damage : index_.damage) recovery_.notes.push_back(damage.text());
   if (index_.cut > 0) {
     recovery_.notes.push_back(std::to_string(index_.cut) +
@@ -68,6 +70,7 @@ Task<Recovery> HostCore::open() {
     co_await replay_room_.wait();
   }
   log_->forget_lines();
+  consider_compaction();
   recovery_.resumed -= recovery_.diverged;
   co_return recovery_;
 }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tiffany/base/error.hpp"
 #include "tiffany/engine/structured.hpp"
 #include "tiffany/sync/semaphore.hpp"
 #include "tiffany/wal/log.hpp"
@@ -41,6 +42,7 @@ class Files final : public Log {
     Semaphore some(kAtATime);
     co_await scope([&](Scope& all) -> Task<void> {
       for (const auto& task : index.tasks) {
+        if (task->unreadable) continue;
         Semaphore::Permit permit = co_await some.acquire();
         all.spawn(&Files::settle_one, this, task.get(), std::move(permit));
       }
@@ -80,6 +82,11 @@ class Files final : public Log {
   }
 
   Batch& batch_for(TaskLog& task, std::size_t) override {
+    if (task.unreadable) {
+      throw Error(Errc::log_damaged, path(task.id) +
+                                         " could not be read when the log was opened, so nothing "
+                                         "can be written to it.");
+    }
     OfTask& own = of_task_[task.id];
     if (own.queued && own.batch >= taken_) return batches_[own.batch - taken_];
     batches_.emplace_back();

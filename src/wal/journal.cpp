@@ -2,19 +2,33 @@
 // needed any more: writing over what is there is what a disk syncs fastest. A zero behind each batch says where the
 // log ends, whatever was there before.
 #include <algorithm>
+#include <cerrno>
 #include <deque>
+#include <exception>
 #include <string>
 #include <utility>
 
 #include "tiffany/base/crc32c.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/engine/spawn.hpp"
+#include "tiffany/io/io_error.hpp"
 #include "tiffany/wal/log.hpp"
 
 namespace tiffany::wal {
 namespace {
 
 constexpr std::size_t kLargestBatch = std::size_t{1} << 20;
+// Each owner begins a segment, and many owners write little: the first is small. Those after it grow fast enough that
+// a busy log is at its largest segment after a few MiB.
+constexpr std::size_t kFirstSegment = std::size_t{64} << 10;
+constexpr std::size_t kGrowth = 4;
+// Room for the first segment of an owner and for a small compaction when the disk is full.
+constexpr std::size_t kReserve = std::size_t{256} << 10;
+constexpr std::size_t kBlock = std::size_t{4} << 10;
+
+bool no_room(const IoError& error) noexcept {
+  return error.number() == ENOSPC || error.number() == EDQUOT;
+}
 
 void put_number(char* to, std::size_t digits, std::uint64_t number) noexcept {
   for (std::size_t i = digits; i-- > 0; number /= 10) to[i] = static_cast<char>('0' + number % 10);
@@ -42,14 +56,65 @@ class Journal final : public Log {
       }
     }
     mark_ = disk().open(path("synced"));
+    next_capacity_ = std::min(kFirstSegment, options_.segment_size);
     co_await remove_before(index.base);
+    if (index.damage.empty()) co_await give_back(index);
+    // One that is ready is used as it is.
+    if (disk().exists(path("next"))) {
+      next_capacity_ = std::clamp<std::uint64_t>(disk().size(path("next")), next_capacity_,
+                                                 options_.segment_size);
+    }
     next_segment(last + 1, after);
-    co_await prepare_alone();
+    co_await prepare_first();
   }
   Task<void> end() override { co_await nobody_prepares_.wait(); }
 
+  // What the last owner had made ready behind its records and did not use. Nothing behind the records is ever read: the
+  // first line of the next segment says where they end.
+  Task<void> give_back(const LogIndex& index) {
+    if (index.segments.empty()) co_return;
+    const Segment& last = index.segments.back();
+    if (disk().exists(last.path) && disk().size(last.path) > last.size) {
+      co_await disk().shorten(last.path, last.size);
+    }
+  }
+
+  // On a disk that is full the reserve makes room.
+  Task<void> prepare_first() {
+    bool full = false;
+    try {
+      co_await prepare_alone(false);
+    } catch (const IoError& error) {
+      if (!no_room(error)) throw;
+      full = true;
+    }
+    if (full) {
+      co_await free_reserve();
+      co_await prepare_alone(true);
+    } else {
+      co_await make_reserve();
+    }
+  }
+  Task<void> make_reserve() {
+    if (disk().exists(path("reserve"))) co_return;
+    bool full = false;
+    try {
+      const std::unique_ptr<DiskFile> file = disk().open(path("reserve"));
+      co_await fill(file.get(), std::min(kReserve, options_.segment_size));
+    } catch (const IoError& error) {
+      if (!no_room(error)) throw;
+      full = true;
+    }
+    if (full) co_await free_reserve();
+  }
+  Task<bool> free_reserve() override {
+    const bool there = disk().exists(path("reserve"));
+    if (there) co_await disk().remove(path("reserve"));
+    co_return there;
+  }
+
   Batch& batch_for(TaskLog&, std::size_t size) override {
-    if (tail() + size > options_.segment_size) next_segment(tail_segment_ + 1, tail());
+    if (tail() + size > capacity_) next_segment(tail_segment_ + 1, tail(), size);
     if (closed_ || batches_.back().bytes.size() + size > kLargestBatch) {
       close_batch();
       batches_.emplace_back();
@@ -65,8 +130,8 @@ class Journal final : public Log {
     return batch.offset == 0 && batch.bytes.empty() ? 0 : seed_;
   }
 
-  // From here on lines go into another segment.
-  void next_segment(std::uint32_t number, std::uint64_t after) {
+  // From here on lines go into another segment, which has room for a line of that size.
+  void next_segment(std::uint32_t number, std::uint64_t after, std::size_t line = 0) {
     if (number > kMostSegments) {
       throw Error(Errc::log_sealed,
                   "The log in " + options_.directory +
@@ -75,6 +140,10 @@ class Journal final : public Log {
     close_batch();
     tail_segment_ = number;
     tail_ = 0;
+    const std::size_t room = (line + kBlock + kBlock - 1) / kBlock * kBlock;  // and its first line
+    capacity_ = std::max(next_capacity_, std::min(room, options_.segment_size));
+    capacities_.push_back(capacity_);
+    next_capacity_ = std::min(capacity_ * kGrowth, options_.segment_size);
     seed_ = seed_of_segment(number);
     const std::string nil = Uuid().text();
     const std::string payload = owner_payload(number, after);
@@ -121,6 +190,7 @@ class Journal final : public Log {
     co_await disk().rename(path("base.new"), path("base"));
     co_await disk().sync_directory(options_.directory);
     co_await remove_before(segment);
+    co_await make_reserve();
   }
   Task<void> remove_before(std::uint32_t segment) {
     for (const std::string& name : disk().list(options_.directory)) {
@@ -133,8 +203,10 @@ class Journal final : public Log {
       }
     }
   }
-  bool fits(const std::string& file) {
-    return disk().read(file)->bytes().size() >= options_.segment_size;
+  bool fits(const std::string& file) { return disk().size(file) >= wanted(); }
+  // How large the segment is that is opened next.
+  std::size_t wanted() const noexcept {
+    return capacities_.empty() ? next_capacity_ : capacities_.front();
   }
   Task<void> use_again(std::string file) {
     nobody_prepares_.reset();
@@ -151,7 +223,7 @@ class Journal final : public Log {
     Batch& batch = batches_.front();
     if (batch.file != open_segment_) co_await open(batch.file);
     const std::size_t size = batch.bytes.size();
-    if (batch.offset + size < options_.segment_size) batch.bytes += '\0';
+    if (batch.offset + size < open_capacity_) batch.bytes += '\0';
     co_await file_->write_synced(batch.offset, batch.bytes);
     batch.bytes.resize(size);
     note_synced(batch);
@@ -160,7 +232,7 @@ class Journal final : public Log {
     written(done.bytes.size());
     spare_ = std::move(done.bytes);
     tell(done);
-    if (tail() > options_.segment_size / 2) prepare_ahead();
+    if (tail() > capacity_ / 2) prepare_ahead();
   }
 
   TicketList take_tickets() noexcept override {
@@ -172,36 +244,54 @@ class Journal final : public Log {
   }
 
   Task<void> open(std::uint32_t number) {
-    co_await prepare_alone();
+    co_await prepare_alone(true);
     co_await disk().rename(path("next"), path(segment_name(number)));
     co_await disk().sync_directory(options_.directory);
     file_ = std::move(prepared_);
     open_segment_ = number;
+    open_capacity_ = capacities_.front();
+    capacities_.pop_front();
   }
 
-  Task<void> prepare_alone() {
+  // `needed`: on a disk that is full the segment is not filled with zeros first; it may still have room for records.
+  Task<void> prepare_alone(bool needed) {
     while (!nobody_prepares_.is_set()) co_await nobody_prepares_.wait();
     if (prepared_ != nullptr) co_return;
     nobody_prepares_.reset();
     const Preparing preparing(shared_from_this(), nobody_prepares_);
-    co_await prepare();
+    co_await prepare(needed);
   }
 
   // Makes the file of the next segment, full of zeros; unless there is one.
-  Task<void> prepare() {
+  Task<void> prepare(bool needed) {
     const bool ready = disk().exists(path("next")) && fits(path("next"));
     std::unique_ptr<DiskFile> file = disk().open(path("next"));
     if (ready) {
       prepared_ = std::move(file);
       co_return;
     }
-    const std::string zeros(std::size_t{256} << 10, '\0');
-    for (std::size_t at = 0; at < options_.segment_size; at += zeros.size()) {
-      const std::size_t size = std::min(zeros.size(), options_.segment_size - at);
-      co_await file->write(at, std::string_view(zeros).substr(0, size));
+    std::exception_ptr full;
+    try {
+      co_await fill(file.get(), wanted());
+    } catch (const IoError& error) {
+      if (!no_room(error)) throw;
+      full = std::current_exception();
+    }
+    if (full != nullptr) {  // what was written of it takes room that others need
+      file.reset();
+      co_await disk().remove(path("next"));
+      if (!needed) std::rethrow_exception(full);
+      file = disk().open(path("next"));
+    }
+    prepared_ = std::move(file);
+  }
+  static Task<void> fill(DiskFile* file, std::size_t size) {
+    const std::string zeros(std::min(size, std::size_t{256} << 10), '\0');
+    for (std::size_t at = 0; at < size; at += zeros.size()) {
+      co_await file->write(at,
+                           std::string_view(zeros).substr(0, std::min(zeros.size(), size - at)));
     }
     co_await file->sync();
-    prepared_ = std::move(file);
   }
 
   // Beside the writer, which has better things to do. What goes wrong here goes wrong again when the segment is
@@ -221,7 +311,7 @@ class Journal final : public Log {
     ~Preparing() {
       if (log_ != nullptr) nobody_.set();
     }
-    Task<void> run() const { return static_cast<Journal&>(*log_).prepare(); }
+    Task<void> run() const { return static_cast<Journal&>(*log_).prepare(false); }
 
    private:
     std::shared_ptr<Log> log_;
@@ -257,7 +347,11 @@ class Journal final : public Log {
   std::uint32_t tail_segment_ = 0;
   std::uint64_t tail_ = 0;  // where the last line ends, when its batch is closed
   std::uint32_t seed_ = 0;
+  std::size_t capacity_ = 0;            // of the segment that lines go into
+  std::size_t next_capacity_ = 0;       // of the one after it
+  std::deque<std::size_t> capacities_;  // of those that are begun and not opened
   std::uint32_t open_segment_ = 0;
+  std::size_t open_capacity_ = 0;
   std::unique_ptr<DiskFile> file_;
   std::unique_ptr<DiskFile> prepared_;
   Event nobody_prepares_{true};

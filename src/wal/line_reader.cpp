@@ -36,6 +36,18 @@ std::string LineReader::read(const TaskLog& task, const Position& position) {
                   excerpt(look(task, position, false)) + "\".");
 }
 
+std::string LineReader::read_alone(const TaskLog& task, const Position& position) {
+  const std::uint32_t seed =
+      position.file != 0 && position.offset > 0 ? seed_of_segment(position.file) : 0;
+  const std::string line = disk_.read_part(path(task, position), position.offset, position.size);
+  RecordView view;
+  if (read_line(line, seed, view) == LineFault::none) return reseeded(line, 0);
+  throw Error(Errc::log_damaged, path(task, position) + ", byte " +
+                                     std::to_string(position.offset) +
+                                     ": expected the record of task " + task.id.text() +
+                                     " that was there, found \"" + excerpt(line) + "\".");
+}
+
 std::vector<std::string> LineReader::read_all(const TaskLog& task) {
   std::vector<std::string> lines;
   lines.reserve(task.records.size());

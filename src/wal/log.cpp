@@ -105,7 +105,7 @@ Task<std::shared_ptr<Log>> Log::open(LogOptions options, LogIndex& index) {
 std::shared_ptr<Log> Log::look_at(LogOptions options, LogIndex& index) {
   Scheduler& scheduler = Scheduler::require("Log::look_at");
   if (options.disk == nullptr) options.disk = system_disk();
-  index = scan(*options.disk, options.directory, options.layout);
+  index = scan_beside_writer(*options.disk, options.directory, options.layout);
   std::shared_ptr<Log> log = make_capture(scheduler, std::move(options));
   log->epoch_ = index.epoch;
   log->set_clock(index);
@@ -320,6 +320,11 @@ std::string Log::line(const TaskLog& task, const Position& position) {
   if (batch == nullptr) return reader_.read(task, position);
   const std::string_view bytes = batch->bytes;
   return reseeded(bytes.substr(position.offset - batch->offset, position.size), 0);
+}
+
+std::string Log::line_alone(const TaskLog& task, const Position& position) {
+  const Batch* const batch = unwritten(task, position);
+  return batch == nullptr ? reader_.read_alone(task, position) : line(task, position);
 }
 
 std::vector<std::string> Log::lines(const TaskLog& task) {

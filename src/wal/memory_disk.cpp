@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +23,8 @@ struct MemoryDisk::Power {
   int life = 0;  // how many processes there were before
   bool on = true;
   bool failing = false;
+  std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
+  std::function<std::uint64_t()> used;
   Event never;  // for those who are dead
 };
 
@@ -32,6 +35,11 @@ class MemoryDisk::File final : public DiskFile {
 
   Task<void> write(std::uint64_t at, std::string_view text) override {
     if (alive()) {
+      const std::size_t end = std::max<std::size_t>(file_->bytes.size(), at + text.size());
+      if (end > file_->bytes.size() &&
+          power_->used() + (end - file_->bytes.size()) > power_->limit) {
+        throw IoError(ENOSPC, "write to", "a file of a disk in memory");
+      }
       if (file_->bytes.size() < at + text.size()) file_->bytes.resize(at + text.size());
       const std::size_t old =
           at < file_->synced_size ? std::min(text.size(), file_->synced_size - at) : 0;
@@ -77,8 +85,12 @@ struct MemoryDisk::Lock final : public DiskLock {
   std::shared_ptr<int> held = std::make_shared<int>(0);
 };
 
-MemoryDisk::MemoryDisk() : power_(std::make_shared<Power>()) {}
-MemoryDisk::~MemoryDisk() = default;
+MemoryDisk::MemoryDisk() : power_(std::make_shared<Power>()) {
+  power_->used = [this] { return used(); };
+}
+MemoryDisk::~MemoryDisk() {
+  power_->used = [] { return std::uint64_t{0}; };
+}
 
 void MemoryDisk::crash() {
   power_->on = false;
@@ -92,6 +104,13 @@ void MemoryDisk::crash() {
 }
 void MemoryDisk::fail() noexcept { power_->failing = true; }
 void MemoryDisk::mend() noexcept { power_->failing = false; }
+
+void MemoryDisk::limit(std::uint64_t bytes) noexcept { power_->limit = bytes; }
+std::uint64_t MemoryDisk::used() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& [path, file] : files_) bytes += file->bytes.size();
+  return bytes;
+}
 
 void MemoryDisk::edit_each(
     const std::function<void(const std::string& path, std::string& bytes)>& edit) {
@@ -140,6 +159,18 @@ Task<void> MemoryDisk::rename(std::string from, std::string to) {
 Task<void> MemoryDisk::remove(std::string path) {
   co_await live();
   files_.erase(path);
+}
+Task<void> MemoryDisk::shorten(std::string path, std::uint64_t size) {
+  co_await live();
+  const auto found = files_.find(path);
+  if (found == files_.end()) throw IoError(ENOENT, "shorten", path);
+  Bytes& file = *found->second;
+  file.bytes.resize(std::min<std::size_t>(file.bytes.size(), size));
+  file.synced_size = std::min<std::size_t>(file.synced_size, size);
+  std::erase_if(file.unsynced, [&](const auto& old) { return old.first >= size; });
+  for (auto& [at, before] : file.unsynced) {
+    before.resize(std::min<std::size_t>(before.size(), size - at));
+  }
 }
 Task<void> MemoryDisk::sync_directory(std::string) { co_await live(); }
 

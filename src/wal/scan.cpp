@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
 #include <map>
 #include <optional>
 
@@ -113,11 +114,12 @@ class Reader {
     for (const std::string& name : disk_.list(directory_)) {
       if (!name.ends_with(".wal") || !Uuid::parse(name.substr(0, name.size() - 4))) continue;
       const std::string path = directory_ + "/" + name;
-      const auto content = disk_.read(path);
+      own_ = Uuid::parse(name.substr(0, name.size() - 4));
+      const auto content = content_of_task(name);
+      if (content == nullptr) continue;
       limit_ = std::nullopt;
       synced_ = 0;
       last_ = true;
-      own_ = Uuid::parse(name.substr(0, name.size() - 4));
       read(path, content->bytes(), 0, 0);
       index_.at(*own_).size = end_;  // also of a task of which nothing is left to read
       own_.reset();
@@ -141,6 +143,23 @@ class Reader {
     std::uint64_t order = 0;
     std::string why;
   };
+
+  // Null when there is nothing to read. A file that cannot be read is damage to its own task only.
+  std::unique_ptr<DiskContent> content_of_task(const std::string& name) {
+    const std::string path = directory_ + "/" + name;
+    std::string why;
+    try {
+      return disk_.read(path);
+    } catch (const Error& error) {
+      why = error.what();
+    }
+    // A compaction has taken it to the archive meanwhile.
+    const std::vector<std::string> names = disk_.list(directory_);
+    if (std::find(names.begin(), names.end(), name) == names.end()) return nullptr;
+    index_.at(*own_).unreadable = true;
+    add_damage(path, 0, 0, "a file that can be read", why, {});
+    return nullptr;
+  }
 
   // What the first line of a segment says.
   struct Header {
@@ -338,7 +357,11 @@ class Reader {
     }
     if (view.type == RecordType::Checkpoint && task.records.size() > 1) task.records.resize(1);
     task.records.push_back(position);
-    if (view.type == RecordType::TaskExit || view.type == RecordType::TaskAbort) task.ended = true;
+    if (view.type == RecordType::TaskExit || view.type == RecordType::TaskAbort) {
+      task.ended = true;
+      task.failed = view.payload.starts_with(R"("reason":"failed")");
+      task.cancelled = view.type == RecordType::TaskAbort && !task.failed;
+    }
     if (view.type == RecordType::Command && task.ended &&
         view.payload.starts_with(R"("op":"retry")")) {
       task.ended = false;
@@ -388,7 +411,79 @@ class Reader {
 
 }  // namespace
 
+std::string_view name_of(Layout layout) noexcept {
+  return layout == Layout::journal ? "Layout::journal" : "Layout::files";
+}
+
+std::optional<Layout> layout_of(Disk& disk, const std::string& directory) {
+  std::string of_journal;
+  std::string of_files;
+  for (const std::string& name : disk.list(directory)) {
+    const bool of_task =
+        name.ends_with(".wal") && Uuid::parse(name.substr(0, name.size() - 4)).has_value();
+    if (of_task) of_files = name;
+    if (number_of_segment(name) != 0 || name == "base" || name == "synced") of_journal = name;
+  }
+  if (!of_journal.empty() && !of_files.empty()) {
+    throw Error(Errc::log_layout, directory + " holds files of two layouts, Layout::journal (" +
+                                      of_journal + ") and Layout::files (" + of_files +
+                                      "). A log has one layout: move the files of the other away.");
+  }
+  if (!of_journal.empty()) return Layout::journal;
+  if (!of_files.empty()) return Layout::files;
+  return std::nullopt;
+}
+
+namespace {
+
+// In the other layout a log looks empty, and everything in it would be started again.
+void require_layout(Disk& disk, const std::string& directory, Layout layout) {
+  const std::optional<Layout> found = layout_of(disk, directory);
+  if (!found || *found == layout) return;
+  throw Error(Errc::log_layout, "The log in " + directory + " was written with " +
+                                    std::string(name_of(*found)) + " and cannot be opened with " +
+                                    std::string(name_of(layout)) + ". Set LogOptions::layout to " +
+                                    std::string(name_of(*found)) + ", or use another directory.");
+}
+
+}  // namespace
+
+std::string compaction_mark(Disk& disk, const std::string& directory) {
+  const std::string path = directory + "/base";
+  return disk.exists(path) ? std::string(disk.read(path)->bytes()) : std::string();
+}
+
+LogIndex scan_beside_writer(Disk& disk, const std::string& directory, Layout layout) {
+  // Each try has to be overtaken by a compaction, or by the writer in the middle of a line, to be of no use.
+  constexpr int kMostTries = 20;
+  std::string last;  // what was wrong the last time
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    std::string wrong;
+    std::exception_ptr thrown;
+    try {
+      const std::string before = compaction_mark(disk, directory);
+      LogIndex index = scan(disk, directory, layout);
+      if (compaction_mark(disk, directory) != before) continue;
+      for (const Damage& damage : index.damage) wrong += damage.text() + "\n";
+      // Real damage is the same the next time.
+      if (wrong == last) return index;
+      if (wrong.empty()) return index;
+    } catch (const Error& error) {
+      if (error.code() == Errc::log_layout) throw;
+      wrong = error.what();
+      thrown = std::current_exception();
+    }
+    if (thrown != nullptr && wrong == last) std::rethrow_exception(thrown);
+    last = std::move(wrong);
+  }
+  throw Error(Errc::log_busy, "The log in " + directory + " changed each of the " +
+                                  std::to_string(kMostTries) +
+                                  " times that it was read, because another process writes it. "
+                                  "Try again.");
+}
+
 LogIndex scan(Disk& disk, const std::string& directory, Layout layout) {
+  require_layout(disk, directory, layout);
   LogIndex index;
   Reader reader(disk, directory, index);
   layout == Layout::journal ? reader.read_journal() : reader.read_files();

@@ -4,11 +4,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/io/file.hpp"
 #include "tiffany/io/io_error.hpp"
+#include "tiffany/io/offload.hpp"
 #include "tiffany/wal/disk.hpp"
 
 namespace tiffany::wal {
@@ -31,6 +34,70 @@ bool inline_calls() { return Scheduler::require("the log").reactor().virtual_tim
 void sync_now(const std::string& directory) {
   const Descriptor open(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (open.fd() < 0 || ::fsync(open.fd()) != 0) refuse("sync", directory, errno);
+}
+
+const char* kind_of(mode_t mode) noexcept {
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISDIR(mode)) return "a directory";
+  return "a device";
+}
+
+// Opens a file. What stands in its place and is none is refused: a FIFO would be waited for, a device would be
+// written to.
+Descriptor open_file(const std::string& path, int flags) {
+  Descriptor file(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
+  const int error = errno;
+  struct stat about{};
+  const bool known = file.fd() >= 0 ? ::fstat(file.fd(), &about) == 0
+                                    : ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+  if (!known && file.fd() < 0) refuse("open", path, error);
+  if (!known) refuse("read the size of", path, errno);
+  if (!S_ISREG(about.st_mode)) {
+    throw Error(Errc::not_a_log, path + " is " + kind_of(about.st_mode) +
+                                     ", and a log has a file of that name. Move " +
+                                     "what is there away, and put the file back if there was one.");
+  }
+  // On a file that is waited for through a ring the flag would mean something else.
+  if (::fcntl(file.fd(), F_SETFL, flags & O_ACCMODE) != 0) refuse("open", path, errno);
+  return file;
+}
+
+void write_whole(int fd, std::string_view bytes, const std::string& path) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::pwrite(fd, bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) refuse("write to", path, n < 0 ? errno : EIO);
+    at += static_cast<std::size_t>(n);
+  }
+}
+
+// Since Linux 5.8 syncfs() says when a write to the disk has failed; before that each file has to be asked.
+bool syncfs_reports() {
+  struct utsname system{};
+  if (::uname(&system) != 0) return false;
+  int major = 0;
+  int minor = 0;
+  const std::string_view release = system.release;
+  const auto dot = std::from_chars(release.data(), release.data() + release.size(), major);
+  if (dot.ec != std::errc() || dot.ptr == release.data() + release.size()) return false;
+  std::from_chars(dot.ptr + 1, release.data() + release.size(), minor);
+  return major > 5 || (major == 5 && minor >= 8);
+}
+
+// On any thread.
+void write_files_now(const std::string& directory, const std::vector<WholeFile>& files) {
+  static const bool one_sync = syncfs_reports();
+  // Opened before anything is written: what fails from here on is reported to this descriptor.
+  const Descriptor all(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (all.fd() < 0) refuse("open", directory, errno);
+  for (const WholeFile& each : files) {
+    const std::string path = directory + "/" + each.name;
+    const Descriptor file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    write_whole(file.fd(), each.bytes, path);
+    if (!one_sync && ::fsync(file.fd()) != 0) refuse("sync", path, errno);
+  }
+  if ((one_sync ? ::syncfs(all.fd()) : ::fsync(all.fd())) != 0) refuse("sync", directory, errno);
 }
 
 class SystemFile final : public DiskFile {
@@ -108,18 +175,12 @@ class SystemFile final : public DiskFile {
 class Mapped final : public DiskContent {
  public:
   explicit Mapped(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) refuse("open", path, errno);
+    const Descriptor file = open_file(path, O_RDONLY);
     struct stat about{};
-    if (::fstat(fd, &about) != 0) {
-      const int error = errno;
-      ::close(fd);
-      refuse("read the size of", path, error);
-    }
+    if (::fstat(file.fd(), &about) != 0) refuse("read the size of", path, errno);
     size_ = static_cast<std::size_t>(about.st_size);
-    if (size_ > 0) memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (size_ > 0) memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd(), 0);
     const int error = errno;
-    ::close(fd);
     if (memory_ == MAP_FAILED) {
       memory_ = nullptr;
       refuse("map", path, error);
@@ -173,14 +234,43 @@ class SystemDisk final : public Disk {
     for (const auto& directory : made) sync_now(directory.parent_path().string());
   }
   std::unique_ptr<DiskFile> open(const std::string& path) override {
-    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (fd < 0) refuse("open", path, errno);
-    return std::make_unique<SystemFile>(File(Descriptor(fd)), path);
+    return std::make_unique<SystemFile>(File(open_file(path, O_RDWR | O_CREAT)), path);
   }
   std::unique_ptr<DiskContent> read(const std::string& path) override {
     return std::make_unique<Mapped>(path);
   }
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
+  std::uint64_t size(const std::string& path) override {
+    struct stat about{};
+    if (::stat(path.c_str(), &about) != 0) refuse("read the size of", path, errno);
+    return static_cast<std::uint64_t>(about.st_size);
+  }
+  std::string read_part(const std::string& path, std::uint64_t at, std::size_t size) override {
+    const Descriptor file = open_file(path, O_RDONLY);
+    std::string bytes(size, '\0');
+    std::size_t got = 0;
+    while (got < size) {
+      const ssize_t n =
+          ::pread(file.fd(), bytes.data() + got, size - got, static_cast<off_t>(at + got));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) refuse("read", path, errno);
+      if (n == 0) break;
+      got += static_cast<std::size_t>(n);
+    }
+    bytes.resize(got);
+    return bytes;
+  }
+  Task<void> shorten(std::string path, std::uint64_t size) override {
+    if (::truncate(path.c_str(), static_cast<off_t>(size)) != 0) refuse("shorten", path, errno);
+    co_return;
+  }
+  Task<void> write_files(std::string directory, std::vector<WholeFile> files) override {
+    if (inline_calls()) {
+      write_files_now(directory, files);
+    } else {
+      co_await offload(write_files_now, std::move(directory), std::move(files));
+    }
+  }
   Task<void> rename(std::string from, std::string to) override {
     if (!inline_calls()) {
       co_await rename_file(std::move(from), std::move(to));
@@ -204,9 +294,8 @@ class SystemDisk final : public Disk {
   }
   std::unique_ptr<DiskLock> lock(const std::string& path, const std::string& about,
                                  std::string& holder) override {
-    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (fd < 0) refuse("open", path, errno);
-    Descriptor descriptor(fd);
+    Descriptor descriptor = open_file(path, O_RDWR | O_CREAT);
+    const int fd = descriptor.fd();
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) refuse("lock", path, errno);
       std::array<char, 200> text;
@@ -223,11 +312,6 @@ class SystemDisk final : public Disk {
 };
 
 }  // namespace
-
-Task<void> DiskFile::write_synced(std::uint64_t at, std::string_view bytes) {
-  co_await write(at, bytes);
-  co_await sync();
-}
 
 std::unique_ptr<Disk> system_disk() { return std::make_unique<SystemDisk>(); }
 

@@ -1,6 +1,7 @@
 #include "tiffany/wal/values.hpp"
 
 #include "tiffany/base/error.hpp"
+#include "tiffany/base/json_reader.hpp"
 #include "tiffany/base/sha256.hpp"
 
 namespace tiffany::wal {
@@ -25,6 +26,36 @@ void find_values(std::string_view text, std::unordered_set<std::string>& names) 
   for (std::size_t at = text.find(kReference); at != std::string_view::npos;
        at = text.find(kReference, at + 1)) {
     names.emplace(text.substr(at + kReference.size(), kHashSize));
+  }
+}
+
+namespace {
+
+void add_reference(std::string_view json, std::unordered_set<std::string>& names) {
+  if (json.starts_with(kReference)) names.emplace(json.substr(kReference.size(), kHashSize));
+}
+
+// Of an array of pairs, a name and a value.
+void find_in_mailbox(std::string_view json, std::unordered_set<std::string>& names) {
+  JsonReader in(json);
+  in.begin_array();
+  while (in.next_element()) {
+    in.begin_array();
+    while (in.next_element()) add_reference(in.raw(), names);
+  }
+}
+
+}  // namespace
+
+void find_references(std::string_view payload, std::unordered_set<std::string>& names) {
+  if (payload.find(kReference) == std::string_view::npos) return;
+  const std::string text = "{" + std::string(payload) + "}";
+  JsonReader in(text);
+  in.begin_object();
+  for (std::string name; in.next_member(name);) {
+    const std::string_view value = in.raw();
+    add_reference(value, names);
+    if (name == "mailbox") find_in_mailbox(value, names);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -132,6 +133,76 @@ TEST_P(CommandLine, D4_VerifyNamesTheLineThatIsDamaged) {
       << said.text;
   EXPECT_NE(said.text.find("task " + id.text() + " would be quarantined"), std::string::npos)
       << said.text;
+}
+
+// A task with a value that lies beside the log.
+TEST_P(CommandLine, VerifyChecksEveryValueBesideTheLog) {
+  live([&](Host& host) -> Task<void> {
+    co_await host.start("visit", std::string(100'000, 'a'));
+    co_await sleep(1s);
+    co_await host.close();
+  });
+  EXPECT_EQ(tiffany("wal verify " + log()).status, 0);
+  std::filesystem::path value;
+  for (const auto& file : std::filesystem::directory_iterator(log() + "/values")) {
+    value = file.path();
+  }
+  std::fstream(value, std::ios::in | std::ios::out | std::ios::binary) << "changed";
+  Said said = tiffany("wal verify " + log());
+  EXPECT_EQ(said.status, 1);
+  EXPECT_NE(said.text.find("does not hold what its name says"), std::string::npos) << said.text;
+  std::filesystem::remove_all(log() + "/values");
+  said = tiffany("wal verify " + log());
+  EXPECT_EQ(said.status, 1);
+  EXPECT_NE(said.text.find("does not exist"), std::string::npos) << said.text;
+}
+
+TEST_P(CommandLine, VerifyOfADirectoryWithoutALogOrWithoutItsSegmentsFails) {
+  one_that_waits();
+  std::filesystem::create_directory(directory_ + "/empty");
+  Said said = tiffany("wal verify " + directory_ + "/empty");
+  EXPECT_EQ(said.status, 1);
+  EXPECT_NE(said.text.find("holds no log"), std::string::npos) << said.text;
+  for (const auto& file : std::filesystem::directory_iterator(log())) {
+    const std::string name = file.path().filename().string();
+    if (name.ends_with(".journal") || name.ends_with(".wal")) std::filesystem::remove(file.path());
+  }
+  said = tiffany("wal verify " + log());
+  EXPECT_EQ(said.status, 1) << said.text;
+}
+
+TEST_P(CommandLine, AnExportedTaskTakesItsValuesAlong) {
+  const std::string name(100'000, 'a');
+  Uuid id;
+  live([&](Host& host) -> Task<void> {
+    id = co_await host.start("visit", name);
+    co_await sleep(1s);
+    co_await host.close();
+  });
+  const std::string to = directory_ + "/out";
+  EXPECT_EQ(tiffany("wal export " + log() + " " + id.text() + " --to " + to).status, 0);
+  std::filesystem::remove_all(log());
+  EXPECT_EQ(tiffany("wal verify " + to).status, 0);
+  EXPECT_NE(tiffany("wal export " + to + " --to " + to).status, 0) << "into itself";
+  std::filesystem::rename(to, log());  // and goes on elsewhere
+  if (GetParam() == wal::Layout::journal) return;
+  const Uuid promise = Uuid::derived(id, "promise " + id.text() + "/answer#1");
+  live([&](Host& host) -> Task<void> {
+    co_await host.complete(promise, std::string("yes"));
+    EXPECT_EQ(co_await host.result<std::string>(id), "hello " + name + ", yes");
+  });
+}
+
+TEST_P(CommandLine, ALogIsCompactedFromAShell) {
+  const Uuid id = one_that_waits();
+  EXPECT_EQ(tiffany("task kill " + log() + " " + id.text()).text, "done\n");
+  EXPECT_EQ(tiffany("wal compact " + log() + " --keep-bytes lots").status, 2);
+  const Said said = tiffany("wal compact " + log());
+  EXPECT_EQ(said.status, 0) << said.text;
+  EXPECT_TRUE(std::filesystem::exists(log() + "/archive/" + id.text() + ".wal")) << said.text;
+  EXPECT_EQ(tiffany("wal verify " + log()).status, 0);
+  const std::string to = directory_ + "/out";
+  EXPECT_EQ(tiffany("wal export " + log() + " " + id.text() + " --to " + to).status, 0);
 }
 
 TEST_P(CommandLine, D3_WhatIsNotUnderstoodIsRefusedWithASentence) {

@@ -134,6 +134,14 @@ struct Recovery {
   std::string text() const;
 };
 
+// What is kept of tasks that have ended, in archive/<uuid>.wal. What is older or beyond that size goes, the oldest first.
+class Retention {
+ public:
+  Retention() = default;
+  std::optional<std::chrono::seconds> age{};
+  std::optional<std::uint64_t> bytes{};
+};
+
 class HostOptions {
  public:
   HostOptions() = default;
@@ -142,14 +150,11 @@ class HostOptions {
   // How many tasks, and how many bytes of their logs, are read and replayed at a time.
   std::size_t replay_tasks = 256;
   std::size_t replay_bytes = std::size_t{32} << 20;
-};
-
-// What is kept of tasks that have ended, in archive/<uuid>.wal. What is older or beyond that size goes, the oldest first.
-class Retention {
- public:
-  Retention() = default;
-  std::optional<std::chrono::seconds> age{};
-  std::optional<std::uint64_t> bytes{};
+  // A log with more bytes than this, of which more than half are needed by nobody any more, is compacted by itself,
+  // beside the tasks, after the host was opened or when a task has ended. Completed tasks go into the archive; tasks
+  // that failed or were cancelled stay, because they may be retried. Zero: only Host::compact() compacts.
+  std::uint64_t compact_above = std::uint64_t{32} << 20;
+  Retention keep{};  // of the archive, when the log is compacted by itself
 };
 
 struct Compaction {

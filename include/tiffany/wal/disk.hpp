@@ -38,6 +38,12 @@ class DiskContent {
   virtual std::string_view bytes() const noexcept = 0;
 };
 
+// A file that is written as a whole.
+struct WholeFile {
+  std::string name;
+  std::string bytes;
+};
+
 // Held as long as this process may write below a directory.
 class DiskLock {
  public:
@@ -55,8 +61,17 @@ class Disk {
   virtual std::unique_ptr<DiskFile> open(const std::string& path) = 0;  // made when missing
   virtual std::unique_ptr<DiskContent> read(const std::string& path) = 0;
   virtual bool exists(const std::string& path) = 0;
+  virtual std::uint64_t size(const std::string& path);
+  // Some bytes of a file; fewer when the file ends before.
+  virtual std::string read_part(const std::string& path, std::uint64_t at, std::size_t size);
   virtual Task<void> rename(std::string from, std::string to) = 0;
   virtual Task<void> remove(std::string path) = 0;
+  // Gives the room behind the first `size` bytes of a file back, or does nothing. After a crash the file may have
+  // the old length.
+  virtual Task<void> shorten(std::string path, std::uint64_t size);
+  // Writes files into a directory, in place of those of the same names. When the call returns, all files and their
+  // names are on the disk. A crash before that leaves any part of them. A disk that can does this with one sync.
+  virtual Task<void> write_files(std::string directory, std::vector<WholeFile> files);
   // Until creations, renames and removals in a directory are on the disk.
   virtual Task<void> sync_directory(std::string path) = 0;
   // Null when another process has it; `holder` is then what it wrote about itself.

@@ -43,7 +43,8 @@ class LogOptions {
 
   std::string directory;
   Layout layout = Layout::journal;
-  // Of the journal. At least 4 KiB; a record that is longer than a segment makes its segment longer.
+  // Of the journal: how large its segments become. An owner begins with a small one, and each is four times as large
+  // as the one before. At least 4 KiB; a record that is longer than a segment makes its segment longer.
   std::size_t segment_size = std::size_t{16} << 20;
   // Whoever wants to append more than this without any of it being synced has to wait.
   std::size_t most_queued = std::size_t{1} << 20;
@@ -144,6 +145,8 @@ class Log : public std::enable_shared_from_this<Log> {
   // A record as a line of a file of its task (see LineReader), also one that is not written yet.
   std::string line(const TaskLog& task, const Position& position);
   std::vector<std::string> lines(const TaskLog& task);
+  // The same as line(), and keeps no file for the next.
+  std::string line_alone(const TaskLog& task, const Position& position);
   // Closes the files that were read for that.
   void forget_lines() noexcept { reader_.forget(); }
   // Removes the values beside the log that are neither among these nor were put aside after watch_values(). Gives how
@@ -160,6 +163,8 @@ class Log : public std::enable_shared_from_this<Log> {
   // True when anything was.
   virtual bool move(TaskLog&) { return false; }
   virtual Task<void> forget(std::vector<Uuid> tasks) = 0;
+  // Frees the room that is kept for a disk that is full: true when there was any.
+  virtual Task<bool> free_reserve() { co_return false; }
   // Nothing is forgotten.
   void stop_moving() noexcept { moving_ = 0; }
   // What has been appended is written now, also if nobody waits for it.

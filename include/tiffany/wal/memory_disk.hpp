@@ -10,6 +10,7 @@
 // For durable tasks there is more: tiffany/durable/crash_test.hpp.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +33,9 @@ class MemoryDisk final : public Disk {
   // From now on nothing can be synced, until it is mended.
   void fail() noexcept;
   void mend() noexcept;
+  // Files have so many bytes in all at most. A write that needs more finds the disk full.
+  void limit(std::uint64_t bytes) noexcept;
+  std::uint64_t used() const noexcept;
   // Changes what is in the files, as no process would.
   void edit_each(const std::function<void(const std::string& path, std::string& bytes)>& edit);
 
@@ -42,6 +46,7 @@ class MemoryDisk final : public Disk {
   bool exists(const std::string& path) override;
   Task<void> rename(std::string from, std::string to) override;
   Task<void> remove(std::string path) override;
+  Task<void> shorten(std::string path, std::uint64_t size) override;
   Task<void> sync_directory(std::string path) override;
   std::unique_ptr<DiskLock> lock(const std::string& path, const std::string& about,
                                  std::string& holder) override;

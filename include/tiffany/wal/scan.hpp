@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,7 +43,10 @@ struct TaskLog {
   std::uint64_t order = 0;      // which record of the whole log was its last
   std::uint64_t size = 0;       // of its file, where it has one, with what is not written yet
   bool ended = false;
-  std::string quarantine;  // why nothing of it may run; empty when it may
+  bool failed = false;      // how it ended: with an error,
+  bool cancelled = false;   // or cancelled or killed; or with a result
+  bool unreadable = false;  // its file is there and cannot be read
+  std::string quarantine;   // why nothing of it may run; empty when it may
 };
 
 struct Damage {
@@ -93,8 +97,18 @@ std::uint32_t number_of_segment(std::string_view name) noexcept;  // zero when i
 std::string base_text(std::uint32_t segment);
 inline constexpr std::uint32_t kMostSegments = 99'999'999;  // eight digits
 
-// Reads all of a log. Never changes anything, needs no lock, and throws only for what cannot be read.
+// The layout of the log in a directory; none when the directory holds no log. Errc::log_layout when there are files of
+// both layouts.
+std::optional<Layout> layout_of(Disk& disk, const std::string& directory);
+std::string_view name_of(Layout layout) noexcept;
+
+// Reads all of a log. Errc::log_layout when it has the other layout. Never changes anything, needs no lock, and throws only for what cannot be read.
 LogIndex scan(Disk& disk, const std::string& directory, Layout layout);
+// The same beside a process that writes the log and may be compacting it: what is seen half moved is read again.
+// Errc::log_busy when the log does not hold still.
+LogIndex scan_beside_writer(Disk& disk, const std::string& directory, Layout layout);
+// Another text after each compaction of a journal: positions that were found before are not valid any more.
+std::string compaction_mark(Disk& disk, const std::string& directory);
 
 // Reads records where a scan has found them. Keeps the files that it has read.
 class LineReader {
@@ -103,6 +117,8 @@ class LineReader {
   // With its line break, as it would be in a file of its task. Errc::log_damaged when it is no record any more.
   std::string read(const TaskLog& task, const Position& position);
   std::vector<std::string> read_all(const TaskLog& task);
+  // The same as read(), of one line by itself: no file is kept.
+  std::string read_alone(const TaskLog& task, const Position& position);
   // What it has read.
   void forget() noexcept;
 

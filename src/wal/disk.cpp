@@ -1,0 +1,35 @@
+// What a disk that knows no better way does.
+#include "tiffany/wal/disk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tiffany::wal {
+
+Task<void> DiskFile::write_synced(std::uint64_t at, std::string_view bytes) {
+  co_await write(at, bytes);
+  co_await sync();
+}
+
+std::uint64_t Disk::size(const std::string& path) { return read(path)->bytes().size(); }
+
+std::string Disk::read_part(const std::string& path, std::uint64_t at, std::size_t size) {
+  const std::unique_ptr<DiskContent> content = read(path);
+  const std::string_view bytes = content->bytes();
+  return std::string(bytes.substr(std::min<std::uint64_t>(at, bytes.size()), size));
+}
+
+Task<void> Disk::shorten(std::string, std::uint64_t) { co_return; }
+
+Task<void> Disk::write_files(std::string directory, std::vector<WholeFile> files) {
+  for (const WholeFile& each : files) {
+    const std::string path = directory + "/" + each.name;
+    if (exists(path)) co_await remove(path);  // it may be longer
+    const std::unique_ptr<DiskFile> file = open(path);
+    co_await file->write(0, each.bytes);
+    co_await file->sync();
+  }
+  co_await sync_directory(directory);
+}
+
+}  // namespace tiffany::wal
