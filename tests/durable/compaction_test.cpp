@@ -8,6 +8,7 @@
 
 #include "durable/durable_world.hpp"
 #include "durable/waiting_disk.hpp"
+#include "tiffany/wal/memory_disk.hpp"
 
 namespace tiffany {
 namespace {
@@ -230,6 +231,70 @@ TEST_P(CompactionTest, D5_TheArchiveKeepsWhatIsYoungAndFitsAndNoMore) {
     }
     EXPECT_TRUE(unknown);
   });
+}
+
+TEST_P(CompactionTest, ManyTasksAreArchivedWithFewSyncs) {
+  const auto disk = std::make_shared<WaitingDisk>();
+  disk_ = disk;
+  live([&](Host& host) -> Task<void> {
+    std::vector<Uuid> ids;
+    for (int i = 0; i < 300; ++i) ids.push_back(co_await host.start("quick", i));
+    for (const Uuid& id : ids) co_await host.result<int>(id);
+    disk->syncs = 0;
+    EXPECT_EQ((co_await host.compact()).archived, 300u);
+    EXPECT_LT(disk->syncs, 15);
+    EXPECT_EQ(co_await host.result<int>(ids[299]), 598);
+  });
+  EXPECT_EQ(files("/archive", ".wal"), 300u);
+}
+
+TEST_P(CompactionTest, ALogThatIsMostlyOfNoMoreUseIsCompactedByItself) {
+  host_options.compact_above = 20'000;
+  std::vector<Uuid> ids;
+  live([&](Host& host) -> Task<void> {
+    for (int i = 0; i < 200; ++i) {
+      ids.push_back(co_await host.start("quick", i));
+      co_await host.result<int>(ids.back());
+    }
+    co_await sleep(1s);
+    EXPECT_LT(host.tasks().size(), 150u);
+    for (int i = 0; i < 200; ++i) {
+      EXPECT_EQ(co_await host.result<int>(ids[static_cast<std::size_t>(i)]), 2 * i);
+    }
+  });
+  live([&](Host& host) -> Task<void> {
+    EXPECT_TRUE(recovery.notes.empty()) << recovery.text();
+    for (int i = 0; i < 200; ++i) {
+      EXPECT_EQ(co_await host.result<int>(ids[static_cast<std::size_t>(i)]), 2 * i);
+    }
+  });
+}
+
+TEST_P(CompactionTest, AFullDiskCanBeReadOpenedAndCompacted) {
+  if (GetParam() == wal::Layout::files) return;  // where nothing is written to open a log
+  const auto disk = std::make_shared<wal::MemoryDisk>();
+  disk_ = disk;
+  disk->limit(std::uint64_t{512} << 10);
+  std::size_t done = 0;
+  Errc failed{};
+  live([&](Host& host) -> Task<void> {
+    try {
+      for (;; ++done) co_await host.result<int>(co_await host.start("quick", 1));
+    } catch (const Error& error) {
+      failed = error.code();
+    }
+  });
+  EXPECT_EQ(failed, Errc::log_sealed);
+  disk->limit(disk->used());
+  const std::string directory = directory_ + "/wal";
+  EXPECT_GE(wal::scan(*disk, directory, wal::Layout::journal).tasks.size(), done);
+  live([&](Host& host) -> Task<void> {
+    Retention nothing;
+    nothing.bytes = 0;
+    EXPECT_GE((co_await host.compact(nothing)).archived, done);
+    EXPECT_EQ(co_await host.result<int>(co_await host.start("quick", 4)), 8);
+  });
+  EXPECT_LT(disk->used(), std::uint64_t{300} << 10);
 }
 
 }  // namespace

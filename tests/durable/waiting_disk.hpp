@@ -38,7 +38,14 @@ class WaitingDisk final : public wal::Disk {
     count("remove", path);
     co_await disk_->remove(std::move(path));
   }
+  Task<void> write_files(std::string directory, std::vector<wal::WholeFile> files) override {
+    co_await wait(directory_time);
+    count("write", directory);
+    ++syncs;
+    co_await disk_->write_files(std::move(directory), std::move(files));
+  }
   Task<void> sync_directory(std::string path) override {
+    ++syncs;
     co_await wait(directory_time);
     count("sync", path);
     co_await disk_->sync_directory(std::move(path));
@@ -49,6 +56,7 @@ class WaitingDisk final : public wal::Disk {
   }
   int file_time = 0;
   int directory_time = 0;
+  int syncs = 0;
   int left = -1;  // so many operations work, and all after them find the disk full; -1: all do
 
  private:
@@ -62,6 +70,7 @@ class WaitingDisk final : public wal::Disk {
       co_await file_->write(at, bytes);
     }
     Task<void> sync() override {
+      ++disk_.syncs;
       co_await disk_.wait(disk_.file_time);
       disk_.count("sync", "a file");
       co_await file_->sync();
