@@ -319,6 +319,9 @@ int show(const std::string& directory, const Uuid& id) {
 
 // To a log that no process has open: the task itself is not run.
 Task<int> change(const Registry* types, std::string verb, std::string directory, Words words) {
+  const bool known = verb == "pause" || verb == "resume" || verb == "cancel" || verb == "kill" ||
+                     verb == "retry" || verb == "fork" || verb == "signal" || verb == "complete";
+  if (!known) throw Refused{"there is no task " + verb};
   HostOptions options;
   options.start_paused = true;
   options.records_only = true;
@@ -334,9 +337,6 @@ Task<int> change(const Registry* types, std::string verb, std::string directory,
     }
   };
   const std::string why = rest.empty() ? "by an operator" : rest[0];
-  const bool known = verb == "pause" || verb == "resume" || verb == "cancel" || verb == "kill" ||
-                     verb == "retry" || verb == "fork" || verb == "signal" || verb == "complete";
-  if (!known) throw Refused{"there is no task " + verb};
   co_await host.open();
   if (verb == "pause") {
     want(0, 0);

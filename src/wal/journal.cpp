@@ -89,6 +89,7 @@ class Journal final : public Log {
       full = true;
     }
     if (full) {
+      full_ = true;
       co_await free_reserve();
       co_await prepare_alone(true);
     } else {
@@ -190,6 +191,7 @@ class Journal final : public Log {
     co_await disk().rename(path("base.new"), path("base"));
     co_await disk().sync_directory(options_.directory);
     co_await remove_before(segment);
+    full_ = false;
     co_await make_reserve();
   }
   Task<void> remove_before(std::uint32_t segment) {
@@ -272,7 +274,7 @@ class Journal final : public Log {
     }
     std::exception_ptr full;
     try {
-      co_await fill(file.get(), wanted());
+      if (!full_) co_await fill(file.get(), wanted());
     } catch (const IoError& error) {
       if (!no_room(error)) throw;
       full = std::current_exception();
@@ -352,6 +354,7 @@ class Journal final : public Log {
   std::deque<std::size_t> capacities_;  // of those that are begun and not opened
   std::uint32_t open_segment_ = 0;
   std::size_t open_capacity_ = 0;
+  bool full_ = false;  // the disk was: segments grow with what is written to them
   std::unique_ptr<DiskFile> file_;
   std::unique_ptr<DiskFile> prepared_;
   Event nobody_prepares_{true};
