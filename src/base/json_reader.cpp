@@ -4,6 +4,7 @@
 #include <cmath>
 #include <system_error>
 
+#include "base/plain_text.hpp"
 #include "base/utf8.hpp"
 #include "tiffany/base/error.hpp"
 
@@ -129,7 +130,9 @@ JsonKind JsonReader::kind() {
 void JsonReader::open(char bracket, std::string_view expected) {
   skip_space();
   if (!ahead(bracket)) fail(expected);
-  if (depth_ == kMaxDepth) fail("something less than 64 brackets deep");
+  if (depth_ == deepest_) {
+    fail("something less than " + std::to_string(deepest_) + " brackets deep");
+  }
   ++at_;
   ++depth_;
   first_ = true;
@@ -198,7 +201,9 @@ std::string JsonReader::string() {
 JsonReader::Text JsonReader::text() {
   const std::size_t begin = ++at_;
   bool escaped = false;
-  while (!ahead('"')) {
+  for (;;) {
+    at_ += detail::plain_bytes(text_, at_);
+    if (ahead('"')) break;
     if (at_end()) fail("the end of the string");
     if (ahead('\\')) {
       escape();

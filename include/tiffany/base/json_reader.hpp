@@ -14,7 +14,8 @@
 //   }
 //   in.end();
 //
-// It takes what RFC 8259 allows in valid UTF-8 and nothing else, at most 64 brackets deep. Whatever
+// It takes what RFC 8259 allows in valid UTF-8 and nothing else, at most 64 brackets deep, or less
+// when its maker says so. Whatever
 // else comes is an Error bad_json that says what was expected, what is there and at which byte; the
 // reader is then of no use any more. It never reads beyond the text, which needs no zero at its end
 // and must live as long as the reader.
@@ -36,7 +37,9 @@ class JsonReader {
  public:
   static constexpr int kMaxDepth = 64;
 
-  explicit JsonReader(std::string_view text) noexcept : text_(text) {}
+  // `deepest` is at most kMaxDepth.
+  explicit JsonReader(std::string_view text, int deepest = kMaxDepth) noexcept
+      : text_(text), deepest_(deepest) {}
 
   // What comes next, by its first character; it stays unread, and offset() is at it.
   JsonKind kind();
@@ -96,8 +99,18 @@ class JsonReader {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  int deepest_;
   int depth_ = 0;
   bool first_ = false;  // nothing but a bracket has been read of the innermost array or object
 };
+
+// One JSON value without the white space around its parts, for those who keep raw JSON: what it gives
+// has no line break, and every JsonReader reads it. Strings and numbers stay as they are written; the
+// names of members lose the escapes that they do not need.
+//
+// An Error bad_json for what a JsonReader does not take, for anything behind the value, for an object
+// that has a name twice (readers do not agree which of the two counts), for a number that no double
+// comes near (1e999), and for more than `deepest` brackets inside one another.
+std::string compact_json(std::string_view text, int deepest = JsonReader::kMaxDepth);
 
 }  // namespace tiffany
