@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "durable/entry.hpp"
+#include "durable/limits.hpp"
 #include "durable/payload.hpp"
 #include "tiffany/base/hash.hpp"
 #include "tiffany/wal/values.hpp"
@@ -103,7 +104,16 @@ void FlowState::would_do(Slot& slot) {
 void FlowState::settle(Slot& slot, RecordType type, std::string value, bool failed, bool unknown,
                        const std::shared_ptr<detail::Mail>& mail) {
   if (slot.recorded) return;
-  if (failed) detail::shorten(value);
+  if (failed) {
+    detail::make_recordable_sentence(value);
+  } else if (slot.kind == SlotKind::step) {  // everything else was checked when it came
+    try {
+      detail::make_recordable(value, "The result of step \"" + slot.id + "\"");
+    } catch (const Error& error) {
+      settle(slot, type, error.what(), true, false, mail);
+      return;
+    }
+  }
   Payload payload(payload_);
   payload.text(slot.kind == SlotKind::step ? "step" : "of", slot.id);
   if (slot.kind == SlotKind::step && !slot.hash.empty()) payload.text("hash", slot.hash);
@@ -158,7 +168,8 @@ FlowState::Slot* FlowState::issue_timer(Duration delay, const std::source_locati
     return slot;
   }
   // Rounded up: never too early.
-  const std::int64_t due = host_.log_->wall_time() + (delay.count() + 999) / 1000;
+  const std::int64_t due =
+      host_.log_->wall_time() + delay.count() / 1000 + (delay.count() % 1000 != 0 ? 1 : 0);
   Payload(payload_)
       .text("op", "timer")
       .text("id", id)
@@ -198,9 +209,11 @@ FlowState::Slot* FlowState::issue_promise(const std::string& name, const detail:
   return slot;
 }
 
-FlowState::Slot* FlowState::issue_child(const std::string& type, const std::string& child_arguments,
+FlowState::Slot* FlowState::issue_child(const std::string& type, const std::string& given,
                                         const detail::ValueType& result,
                                         const std::source_location& site) {
+  std::string child_arguments = given;
+  detail::make_recordable(child_arguments, "The list of arguments of child \"" + type + "\"");
   std::string id = next_id(type);
   const std::string hash = hash_of(child_arguments);
   bool differs = false;
@@ -234,7 +247,7 @@ FlowState::Slot* FlowState::issue_child(const std::string& type, const std::stri
 void FlowState::issue_signal(const std::string& name, const detail::ValueType& type, bool timed,
                              const std::source_location& site) {
   if (!records_waits()) return;
-  const std::string id = next_id("signal " + name);
+  const std::string id = next_id(name, "signal ");
   const std::string hash = timed ? "within" : "";
   bool differs = false;
   if (match("signal", id, hash, site, differs, type.shape) != nullptr || differs) return;
@@ -283,8 +296,10 @@ std::size_t FlowState::mailbox_size() const noexcept {
   return size;
 }
 
-FlowState::Slot* FlowState::issue_checkpoint(const std::string& state,
+FlowState::Slot* FlowState::issue_checkpoint(const std::string& given,
                                              const std::source_location& site) {
+  std::string state = given;
+  detail::make_recordable(state, "The state of a checkpoint");
   for (const auto& slot : slots_) {
     if (slot->arrived || (slot->recorded && !slot->wanted)) continue;
     throw Error(Errc::durable_misuse,

@@ -13,8 +13,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/shown_text.hpp"
 #include "tiffany/base/error.hpp"
-#include "tiffany/base/json_reader.hpp"
 #include "tiffany/durable/inspect.hpp"
 #include "tiffany/engine/run.hpp"
 #include "tiffany/wal/log.hpp"
@@ -25,6 +25,8 @@
 
 namespace tiffany {
 namespace {
+
+using detail::shown;
 
 constexpr std::string_view kHelp = R"(usage: tiffany <command> <directory> ...
 
@@ -84,12 +86,23 @@ class Words {
     if (!more()) throw Refused{"a " + std::string(what) + " is missing"};
     return words_[next_++];
   }
-  std::string take_or(std::string otherwise) { return more() ? words_[next_++] : otherwise; }
   Uuid take_id(std::string_view what) {
     const std::string text = take(what);
     const std::optional<Uuid> id = Uuid::parse(text);
     if (!id) throw Refused{"\"" + text + "\" is no UUID of a " + std::string(what)};
     return *id;
+  }
+  // Digits alone.
+  std::size_t take_number_or(std::size_t otherwise, std::string_view what) {
+    if (!more()) return otherwise;
+    const std::string text = take(what);
+    std::size_t number = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, number);
+    if (error != std::errc() || end != last) {
+      throw Refused{"\"" + text + "\" is no number of " + std::string(what)};
+    }
+    return number;
   }
   void end() const {
     if (more()) throw Refused{"\"" + words_[next_] + "\" is more than I understand"};
@@ -100,12 +113,17 @@ class Words {
   std::size_t next_ = 0;
 };
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-void check_json(const std::string& text) {
-  JsonReader in(text);
-  in.raw();
-  in.end();
+// Lines, always made harmless: standard output may be a terminal, or be shown in one later. Text of users is given to
+// shown() before, which takes its line breaks, too.
+void print(std::string_view lines) {
+  std::string out;
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    out += shown(lines.substr(0, end));
+    if (end != std::string_view::npos) out += '\n';
+    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
+  }
+  std::fwrite(out.data(), 1, out.size(), stdout);
 }
 
 wal::LogOptions log_at(const std::string& directory) {
@@ -273,9 +291,9 @@ Task<int> wal_command(Words words) {
     co_return verify(directory);
   }
   if (verb == "tail") {
-    const std::string count = words.take_or("20");
+    const std::size_t count = words.take_number_or(20, "records");
     words.end();
-    co_return tail(directory, std::stoul(count));
+    co_return tail(directory, count);
   }
   if (verb == "compact") {
     words.end();
@@ -292,9 +310,9 @@ Task<int> wal_command(Words words) {
 // ---- task ----
 
 std::string line_of(const DurableInfo& task) {
-  std::string text = task.id.text() + "  " + std::string(name_of(task.status)) + "  " + task.type +
-                     " " + std::to_string(task.version);
-  if (!task.detail.empty()) text += "  " + task.detail;
+  std::string text = task.id.text() + "  " + std::string(name_of(task.status)) + "  " +
+                     shown(task.type) + " " + std::to_string(task.version);
+  if (!task.detail.empty()) text += "  " + shown(task.detail);
   return text + "\n";
 }
 
@@ -312,7 +330,7 @@ int show(const std::string& directory, const Uuid& id) {
   for (const std::string& line : log.lines(id)) print(line);
   const wal::TaskLog* const task = log.index().find(id);
   if (task != nullptr && !task->quarantine.empty()) {
-    print("quarantined: " + task->quarantine + "\n");
+    print("quarantined: " + shown(task->quarantine) + "\n");
   }
   return 0;
 }
@@ -359,11 +377,9 @@ Task<int> change(const Registry* types, std::string verb, std::string directory,
     print(made.text() + "\n");
   } else if (verb == "signal") {
     want(2, 2);
-    check_json(rest[1]);
     co_await host.signal_json(id, rest[0], rest[1]);
   } else {
     want(1, 1);
-    check_json(rest[0]);
     const bool first = co_await host.complete_json(id, rest[0], true);
     if (!first) print("it was kept before; nothing has changed\n");
   }
@@ -386,7 +402,7 @@ Task<int> task_command(const Registry* types, Words words) {
     const Inspection seen = co_await inspect(*types, log_at(directory), id);
     print(seen.text());
     if (verb == "replay") {
-      for (const std::string& event : seen.events) print("  " + event + "\n");
+      for (const std::string& event : seen.events) print("  " + shown(event) + "\n");
     }
     co_return seen.agrees ? 0 : 1;
   }
@@ -413,9 +429,9 @@ Task<void> run_command(const Registry* types, Words words, int* status) {
   try {
     *status = co_await command(types, words);
   } catch (const Refused& refusal) {
-    refused = refusal.why;
+    refused = shown(refusal.why);
   } catch (const std::exception& error) {
-    failed = error.what();
+    failed = shown(error.what());
   }
   if (!refused.empty()) {
     std::fprintf(stderr, "tiffany: %s. `tiffany help` says what there is.\n", refused.c_str());

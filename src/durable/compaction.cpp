@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "durable/entry.hpp"
+#include "durable/fields.hpp"
 #include "tiffany/core/sleep.hpp"
+#include "tiffany/durable/limits.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/wal/log.hpp"
@@ -39,6 +42,10 @@ std::unique_ptr<HostCore::Entry> HostCore::from_archive(const Uuid& id) {
     if (wal::read_line(line, 0, view) != wal::LineFault::none) break;
     if (view.type == wal::RecordType::TaskExit || view.type == wal::RecordType::TaskAbort) {
       auto entry = std::make_unique<Entry>(index_.at(Uuid()));
+      entry->spawn = content->bytes().substr(0, content->bytes().find('\n') + 1);
+      const detail::Fields fields(wal::view_of(entry->spawn).payload);
+      entry->type_name = fields.text("name");
+      entry->version = static_cast<int>(fields.number("version"));
       read_end(*entry, line + "\n");
       return entry;
     }
@@ -59,6 +66,9 @@ bool HostCore::may_archive(const Entry& entry) const noexcept {
 }
 
 Task<Compaction> HostCore::compact(Retention keep) {
+  if (keep.age && keep.age->count() < 0) {
+    throw Error(Errc::bad_argument, "Host::compact: nothing is younger than a negative age.");
+  }
   const Mutex::Guard alone = co_await compacting_.lock();
   if (!is_open()) {
     throw Error(Errc::durable_misuse, "Host::compact needs an open host: co_await host.open().");
@@ -194,6 +204,7 @@ std::vector<Uuid> HostCore::take_archived(const std::vector<Copied>& copied) {
   const std::unordered_set<Uuid, UuidHash> all(gone.begin(), gone.end());
   std::erase_if(order_, [&](const Entry* entry) { return all.contains(entry->log.id); });
   for (const Uuid& id : gone) entries_.erase(id);
+  std::erase_if(at_rest_, [&](const auto& each) { return all.contains(each.second.task); });
   index_.drop(gone);
   return gone;
 }
@@ -238,6 +249,7 @@ Task<std::size_t> HostCore::remove_values() {
 Task<void> HostCore::keep_only(Retention keep, Compaction* done) {
   struct Old {
     std::string path;
+    Uuid id;
     std::int64_t time;
     std::uint64_t size;
   };
@@ -247,7 +259,8 @@ Task<void> HostCore::keep_only(Retention keep, Compaction* done) {
   std::vector<Old> all;
   std::uint64_t total = 0;
   for (const std::string& name : disk.list(directory)) {
-    if (!name.ends_with(".wal")) continue;
+    const std::optional<Uuid> id = Uuid::parse(name.substr(0, name.find('.')));
+    if (!name.ends_with(".wal") || !id) continue;
     const std::string path = directory + "/" + name;
     const auto content = disk.read(path);
     std::string_view bytes = content->bytes();
@@ -256,17 +269,30 @@ Task<void> HostCore::keep_only(Retention keep, Compaction* done) {
     wal::RecordView view;
     if (wal::read_line(bytes.substr(bytes.rfind('\n') + 1), 0, view) != wal::LineFault::none)
       continue;
-    all.push_back({path, wal::parse_time(view.ts).value_or(0), size});
+    all.push_back({path, *id, wal::parse_time(view.ts).value_or(0), size});
     total += size;
   }
   std::sort(all.begin(), all.end(), [](const Old& a, const Old& b) {
     return a.time != b.time ? a.time < b.time : a.path < b.path;
   });
+  std::vector<Old> go;
   for (const Old& old : all) {
-    const bool too_old = keep.age && log_->wall_time() - old.time > keep.age->count() * 1'000'000;
+    const bool too_old = keep.age && (log_->wall_time() - old.time) / 1'000'000 > keep.age->count();
     if (!too_old && !(keep.bytes && total > *keep.bytes)) break;
-    co_await disk.remove(old.path);
     total -= old.size;
+    go.push_back(old);
+  }
+  if (go.empty()) co_return;
+  if (!retired_.damage().empty()) {
+    done->skipped = "nothing was removed from the archive. " + retired_.damage();
+    co_return;
+  }
+  // First, so that there is no moment in which their ids are free.
+  std::vector<Uuid> ids;
+  for (const Old& old : go) ids.push_back(old.id);
+  done->forgotten = co_await retired_.add(std::move(ids), kMostRetiredIds);
+  for (const Old& old : go) {
+    co_await disk.remove(old.path);
     ++done->removed;
   }
   co_await disk.sync_directory(directory);

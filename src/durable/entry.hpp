@@ -27,9 +27,11 @@ struct HostCore::Entry {
   Handle<void> task;
   Event done;
   std::exception_ptr broken;
-  std::string trace;  // as recorded at its end
-  int changing = 0;   // it is being started, paused, resumed, retried, killed, or ends
-  int held = 0;       // so many look at it across a suspension: it stays where it is
+  std::string trace;           // as recorded at its end
+  std::string spawn;           // its first record, of a task in the archive
+  bool promises_read = false;  // HostCore::at_rest_ has what its log says of its promises
+  int changing = 0;            // it is being started, paused, resumed, retried, killed, or ends
+  int held = 0;                // so many look at it across a suspension: it stays where it is
 };
 
 class HostCore::Held {
@@ -58,6 +60,30 @@ class HostCore::Changing {
  private:
   Entry& entry_;
   Event& changed_;
+};
+
+// While a call from the step of one task waits for the steps of another to end.
+class HostCore::StoppingNow {
+ public:
+  StoppingNow(HostCore& host, const Entry& of, bool with_children)
+      : host_(host), of_(of), by_(host.caller()) {
+    if (by_ != nullptr) host_.stopping_.push_back({by_, &of, with_children});
+  }
+  ~StoppingNow() {
+    if (by_ == nullptr) return;
+    for (auto each = host_.stopping_.begin(); each != host_.stopping_.end(); ++each) {
+      if (each->of != &of_ || each->by != by_) continue;
+      host_.stopping_.erase(each);
+      return;
+    }
+  }
+  StoppingNow(const StoppingNow&) = delete;
+  StoppingNow& operator=(const StoppingNow&) = delete;
+
+ private:
+  HostCore& host_;
+  const Entry& of_;
+  const Entry* by_;  // null: the call is made outside of all steps
 };
 
 // A file without a whole record, and without damage, is of a task whose first record was never acknowledged. Nor was

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "durable/flow_state.hpp"
+#include "durable/limits.hpp"
 
 namespace tiffany {
 
@@ -128,6 +129,7 @@ void throw_first_failure(FlowState& flow, const std::vector<Slot*>& slots) {
   }
 }
 
+void require_signal_name(std::string_view name) { require_name(name, "The name of a signal"); }
 void SignalWait::issue() {
   flow().issue_signal(name_, *type_, timed(), site());
   issued_ = true;
@@ -219,6 +221,7 @@ Flow::Query::~Query() {
   if (all_ != nullptr) all_->remove(number_);
 }
 Flow::Query Flow::on_query(std::string name, std::function<std::string()> answer) {
+  detail::require_name(name, "The name of a query");
   return Query(state_->queries, state_->queries->add(std::move(name), std::move(answer)));
 }
 std::int64_t Flow::now() const noexcept { return state_->now; }
@@ -232,6 +235,13 @@ bool Flow::replaying() const noexcept { return state_->replaying(); }
 
 Flow::Path::Path(FlowState& state, std::string_view name)
     : state_(state), size_(state.path.size()) {
+  detail::require_name(name, "A part of a path");
+  if (size_ + name.size() + 1 > kLongestPath) {
+    throw Error(Errc::bad_argument, "A path of steps has at most " + std::to_string(kLongestPath) +
+                                        " bytes with its slashes; with \"" + std::string(name) +
+                                        "\" this one would have " +
+                                        std::to_string(size_ + name.size() + 1) + ".");
+  }
   state_.path += name;
   state_.path += '/';
 }

@@ -172,7 +172,7 @@ void FlowState::deliver(Notice& notice) {
   }
   switch (notice.kind) {
     case Notice::Kind::signal:
-      mailbox_.emplace_back(std::move(notice.id), std::move(notice.value));
+      mailbox_.put(std::move(notice.id), std::move(notice.value));
       return;
     case Notice::Kind::cancel:
       if (!cancelled_) cancelled_ = std::move(notice.id);
@@ -321,18 +321,10 @@ std::vector<Uuid> FlowState::children() const {
 
 // ---- Signals, cancels ----
 
-bool FlowState::has_signal(const std::string& name) const noexcept {
-  return std::any_of(mailbox_.begin(), mailbox_.end(),
-                     [&](const auto& mail) { return mail.first == name; });
-}
+bool FlowState::has_signal(const std::string& name) const noexcept { return mailbox_.has(name); }
 
 std::string FlowState::take_signal(const std::string& name) {
-  for (auto mail = mailbox_.begin(); mail != mailbox_.end(); ++mail) {
-    if (mail->first != name) continue;
-    std::string value = std::move(mail->second);
-    mailbox_.erase(mail);
-    return value;
-  }
+  if (mailbox_.has(name)) return mailbox_.take(name);
   check_cancelled();
   throw Error(Errc::durable_misuse, "There is no signal \"" + name + "\".");
 }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "durable/host_core.hpp"
+#include "durable/mailbox.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/core/timer.hpp"
 #include "tiffany/durable/flow.hpp"
@@ -25,6 +25,17 @@ namespace detail {
 
 enum class SlotKind : std::uint8_t { step, timer, promise, child, checkpoint };
 std::string_view name_of(SlotKind kind) noexcept;
+
+struct Mail;
+
+// The record of the last heartbeat of a step.
+struct Heartbeat final : public wal::Ticket {
+  explicit Heartbeat(Slot& of) noexcept : slot(of) {}
+  void synced(std::exception_ptr error) noexcept override;
+  Slot& slot;
+  bool under_way = false;  // it is not synced yet
+  bool unsaid = false;     // the details are newer
+};
 
 struct Slot final : public wal::Ticket, public Timer {
   Slot(FlowState& of, SlotKind what, std::string name);
@@ -49,7 +60,8 @@ struct Slot final : public wal::Ticket, public Timer {
   bool entered = false;  // and has begun to
   int attempts = 0;
   std::string details;  // the last heartbeat
-  Time heard{};         // when it, or the beginning of the attempt, was
+  std::unique_ptr<Heartbeat> heartbeat;
+  Time heard{};  // when it, or the beginning of the attempt, was
   std::string hash;
   StepCode* code = nullptr;
   const StepOptions* options = nullptr;
@@ -58,8 +70,9 @@ struct Slot final : public wal::Ticket, public Timer {
   std::int64_t due = 0;  // of a timer; of a step: when its next attempt begins, zero when it has
   const ValueType* type = nullptr;  // of a promise or a child: what the code reads its value as
   Handle<void> runner;
-  std::size_t place = 0;  // among the slots of its flow
-  bool retired = false;   // or among those from before the last checkpoint
+  std::shared_ptr<Mail> completion;  // of a promise, by somebody outside
+  std::size_t place = 0;             // among the slots of its flow
+  bool retired = false;              // or among those from before the last checkpoint
 };
 
 // A call that the log says was made.
@@ -139,7 +152,8 @@ class NoticeQueue {
   void push_back(Notice notice) { all_.push_back(std::move(notice)); }
   Notice take() {
     Notice taken = std::move(all_[first_]);
-    if (++first_ == all_.size() || first_ == kMostTaken) {
+    // No more is moved than was taken.
+    if (++first_ == all_.size() || (first_ >= kMostTaken && first_ * 2 >= all_.size())) {
       all_.erase(all_.begin(), begin());
       first_ = 0;
     }
@@ -147,7 +161,7 @@ class NoticeQueue {
   }
 
  private:
-  static constexpr std::size_t kMostTaken = 1024;
+  static constexpr std::size_t kMostTaken = 1024;  // which may be kept though there are few others
   std::vector<Notice> all_;
   std::size_t first_ = 0;  // those before it were taken
 };
@@ -216,6 +230,8 @@ class FlowState {
   void record_start(Slot& slot, const std::source_location* site, wal::Level level,
                     wal::Ticket* ticket = nullptr);
 
+  void record_heartbeat(Slot& slot);
+
   void heard_from(Slot& slot) const noexcept;
 
   HostCore& host() const noexcept { return host_; }
@@ -253,7 +269,7 @@ class FlowState {
 
  private:
   friend struct detail::Slot;
-  std::string next_id(std::string_view name);
+  std::string next_id(std::string_view name, std::string_view kind = {});
   // The record of this call in the log. Null: it is new. `differs`: the task has been stopped.
   detail::Recorded* match(std::string_view kind, const std::string& id, const std::string& hash,
                           const std::source_location& site, bool& differs,
@@ -318,7 +334,7 @@ class FlowState {
   std::size_t cancels_ = 0;      // how many of them are cancels
   bool unsynced_ = false;        // something was asked for that may not be on its way yet
   bool held_ = false;            // nothing was asked for, as a cancel comes first
-  std::list<std::pair<std::string, std::string>> mailbox_;
+  detail::SignalBox mailbox_;
   std::optional<std::string> cancelled_;
   Slot* busy_ = nullptr;  // the step that a task works for
   bool unwinding_ = false;

@@ -80,9 +80,8 @@ void FlowState::read_mailbox(std::string_view recorded) {
   const std::string text = wal::value_of(host_.log_->disk(), directory, recorded);
   const bool whole = text != recorded;
   for (auto& [name, mail] : Fields::pairs_in(text)) {
-    mailbox_.emplace_back(
-        std::move(name),
-        whole ? std::move(mail) : wal::value_of(host_.log_->disk(), directory, mail));
+    mailbox_.put(std::move(name),
+                 whole ? std::move(mail) : wal::value_of(host_.log_->disk(), directory, mail));
   }
 }
 

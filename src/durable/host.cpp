@@ -4,10 +4,12 @@
 
 #include "durable/entry.hpp"
 #include "durable/fields.hpp"
+#include "durable/limits.hpp"
 #include "durable/payload.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/structured.hpp"
+#include "tiffany/wal/values.hpp"
 
 namespace tiffany {
 
@@ -18,6 +20,14 @@ using wal::RecordType;
 
 DurableType& Registry::add(DurableType type) {
   std::string name = type.name;
+  detail::require_name(name, "The name of a type of durable tasks");
+  if (type.version < 1 || type.accepts < 1 || type.accepts > type.version) {
+    throw Error(Errc::bad_argument, "The version of durable task \"" + name +
+                                        "\" is at least 1, and goes on with logs from version 1 to "
+                                        "itself; this is version " +
+                                        std::to_string(type.version) + " that accepts " +
+                                        std::to_string(type.accepts) + ".");
+  }
   const auto [added, first] = types_.emplace(name, std::move(type));
   if (!first) {
     throw Error(Errc::bad_argument, "A durable task named \"" + name + "\" is registered already.");
@@ -70,6 +80,12 @@ HostCore::Entry& HostCore::entry(const Uuid& id, std::string_view what) {
                 std::string(what) + " needs an open host: co_await host.open().");
   }
   if (Entry* const found = find(id)) return *found;
+  if (archived(id)) {
+    throw Error(Errc::durable_stopped, std::string(what) + ": task " + id.text() +
+                                           " has ended and is in the archive, where nothing "
+                                           "changes it. Host::info and Host::result know it.");
+  }
+  require_not_retired(id, what);
   throw Error(Errc::unknown_durable,
               std::string(what) + ": no durable task has the id " + id.text() + ".");
 }
@@ -89,22 +105,79 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
     throw Error(Errc::durable_misuse,
                 "Starting a durable task needs an open host: co_await host.open().");
   }
+  detail::require_name(type, "The name of a type of durable tasks");
   const DurableType* const known = types_.find(type);
   if (known == nullptr) {
     throw Error(Errc::unknown_type, "No durable task is registered as \"" + type + "\".");
   }
+  if (id.nil()) {
+    throw Error(Errc::bad_argument,
+                "The nil UUID cannot be the id of a task: records about the log itself have it.");
+  }
+  arguments = detail::recordable(arguments, "The list of arguments of \"" + type + "\"");
+  if (!arguments.starts_with('[')) {
+    throw Error(Errc::bad_json, "The arguments of \"" + type + "\" are no array.");
+  }
   require_arguments(*known, arguments);
   while (!log_->has_room()) co_await log_->room().wait();
   if (Entry* const before = find(id)) {  // it was started before
+    const Held held(*before);
     co_await until_settled(before);
     if (before->broken != nullptr) std::rethrow_exception(before->broken);
+    require_same_start(*before, id, type, arguments);
     co_return id;
   }
-  if (!fresh && archived(id)) co_return id;
+  if (!fresh) {
+    if (const auto old = from_archive(id)) {
+      require_same_start(*old, id, type, arguments);
+      co_return id;
+    }
+    require_not_retired(id, "Host::start_as");
+    if (!retired_.damage().empty()) {
+      throw Error(Errc::log_damaged,
+                  "Host::start_as: task " + id.text() + " cannot be started. " + retired_.damage());
+    }
+  }
   log_->require_open();
   Entry& entry = add_task(*known, id, Uuid());
   co_await shield(begin_synced(&entry, std::move(arguments)));
   co_return id;
+}
+
+// The same id is the same task: whoever means another one by it would get a result that is not of it.
+void HostCore::require_same_start(const Entry& before, const Uuid& id, const std::string& type,
+                                  const std::string& arguments) {
+  std::string recorded_type;
+  bool same = false;
+  try {
+    const std::string line =
+        before.spawn.empty() ? log_->line(before.log, before.log.records.at(0)) : before.spawn;
+    const wal::RecordView view = wal::view_of(line);
+    const detail::Fields fields(view.payload);
+    recorded_type = fields.text("name");
+    const std::string_view raw = fields.raw("args");
+    same = raw == arguments ||
+           (wal::belongs_aside(arguments) &&
+            raw == wal::value_reference(wal::value_name(arguments), arguments.size()));
+    if (!same && !wal::belongs_aside(arguments)) {  // older programs wrote it as it came
+      same = compact_json(wal::value_of(log_->disk(), log_options_.directory, raw)) == arguments;
+    }
+  } catch (const std::exception& error) {
+    throw Error(Errc::durable_stopped, "Host::start_as: there is a task " + id.text() +
+                                           " whose beginning cannot be read: " + error.what());
+  }
+  if (same && recorded_type == type) return;
+  throw Error(Errc::start_conflict, "Host::start_as: task " + id.text() +
+                                        " was started before, as \"" + recorded_type + "\"" +
+                                        (recorded_type == type ? " with other arguments" : "") +
+                                        ". Use another id for another task.");
+}
+
+void HostCore::require_not_retired(const Uuid& id, std::string_view what) const {
+  if (!retired_.contains(id)) return;
+  throw Error(Errc::id_retired,
+              std::string(what) + ": task " + id.text() +
+                  " has ended and has left the archive. Its id cannot be used again.");
 }
 
 Task<void> HostCore::until_settled(Entry* entry) {
@@ -174,6 +247,7 @@ void HostCore::run_flow(Entry& entry) {
   }
   entry.status = DurableStatus::running;
   entry.detail.clear();
+  entry.promises_read = false;
   ++replaying_tasks_;
   replaying_bytes_ += entry.flow->bytes;
   entry.task = scheduler_->spawn
@@ -254,6 +328,7 @@ Task<void> HostCore::run(Entry* entry) {
       if (scheduler_->cancel_pending()) scheduler_->throw_cancelled();
       flow.begin_anew();
     }
+    detail::make_recordable(result, "The result of the task");
   } catch (const DurableCancelled& e) {
     status = DurableStatus::cancelled;
     result = e.what();
@@ -286,7 +361,7 @@ Task<void> HostCore::record_end(FlowState* flow, Entry* entry, DurableStatus sta
     payload_ = "\"result\":";
     log_->add_value(payload_, result);
   } else {
-    detail::shorten(result);
+    detail::make_recordable_sentence(result);
     payload_ = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
     JsonWriter(payload_).value(result);
   }
@@ -353,6 +428,13 @@ void HostCore::adopt_child(detail::Slot& slot) {
   const std::unique_ptr<Entry> old = child == nullptr ? from_archive(slot.uuid) : nullptr;
   if (old != nullptr) child = old.get();
   if (child == nullptr) {
+    if (retired_.contains(slot.uuid)) {
+      slot.flow.settle(slot, RecordType::Resumed,
+                       "Task " + slot.uuid.text() +
+                           ", which is to be awaited, has ended and has left the archive.",
+                       true);
+      return;
+    }
     const DurableType* const type = types_.find(slot.hash);
     if (type == nullptr) {
       slot.flow.settle(slot, RecordType::Resumed,
@@ -403,6 +485,11 @@ void HostCore::leave(Entry& task) {
 }
 
 Task<void> HostCore::close() {
+  if (caller() != nullptr) {
+    throw Error(Errc::self_join,
+                "Host::close was called in a step of a task of the host: it would wait for that "
+                "step, and the step for it. Call it outside of every step.");
+  }
   const Mutex::Guard alone = co_await compacting_.lock();
   if (log_ == nullptr || closed_) co_return;
   closing_ = true;

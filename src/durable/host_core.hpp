@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "durable/retired_ids.hpp"
 #include "tiffany/durable/host.hpp"
 #include "tiffany/durable/inspect.hpp"
 #include "tiffany/sync/mutex.hpp"
@@ -43,7 +44,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<Uuid> fork(Uuid id, std::string from);
   Task<Compaction> compact(Retention keep);
   std::string query(Uuid id, std::string_view name);
-  std::optional<DurableInfo> info(Uuid task) const;
+  std::optional<DurableInfo> info(Uuid task);
   std::vector<DurableInfo> tasks() const;
   wal::Log& log() noexcept { return *log_; }
   // The host is gone: what runs ends where it is.
@@ -56,12 +57,16 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   class Held;
 
   bool is_open() const noexcept { return log_ != nullptr && !closing_; }
+  // Throws for what is not in the log, and says where it is.
   Entry& entry(const Uuid& id, std::string_view what);
   Entry* find(const Uuid& id) const noexcept;
   Entry& add_entry(wal::TaskLog& log);
   Entry& add_task(const DurableType& type, const Uuid& id, const Uuid& parent);
   void append_spawn(Entry& entry, const std::string& arguments, wal::Level level,
                     wal::Ticket* ticket);
+  void require_same_start(const Entry& before, const Uuid& id, const std::string& type,
+                          const std::string& arguments);
+  void require_not_retired(const Uuid& id, std::string_view what) const;
   void begin(Entry& entry, std::string arguments, std::int64_t time);
   Task<void> begin_synced(Entry* entry, std::string arguments);
   Task<void> record_end(FlowState* flow, Entry* entry, DurableStatus status, std::string result);
@@ -107,12 +112,30 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   std::unique_ptr<Entry> from_archive(const Uuid& id);
   void read_end(Entry& entry, const std::string& line);
   // The promise of a task whose code is not here, as its log knows it.
-  struct AtRest {
-    Entry* task = nullptr;  // none: there is no such promise
+  struct Asked {
+    Uuid task;
     std::string name;
     bool kept = false;
   };
+  struct AtRest {
+    Entry* task = nullptr;  // none: there is no such promise
+    Asked* promise = nullptr;
+  };
   AtRest find_at_rest(const Uuid& promise);
+  void read_promises(Entry& entry);
+
+  // Calls from a step of a task that wait for the end of that step.
+  struct Stopping {
+    const Entry* by;
+    const Entry* of;
+    bool with_children;
+  };
+  class StoppingNow;
+  const Entry* caller() const noexcept;
+  bool covers(const Entry& of, bool with_children, const Entry& task) const noexcept;
+  bool waits_for(const Entry& of, bool with_children, const Entry& task) const noexcept;
+  void require_other(const Entry& task, bool with_children, std::string_view what) const;
+
   Task<void> send(Entry* task, bool signal, std::string name, std::string value);
   bool has_command(const Entry& entry, std::string_view id);
   Task<void> record(Entry& task, wal::RecordType type, std::string payload);
@@ -121,6 +144,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
 
   // Opening.
   bool prepare(Entry& entry);
+  bool prepare_readable(Entry& entry);
   bool resume_or_quarantine(Entry& entry);
   bool check_type(Entry& entry);
   bool was_paused(const Entry& entry);
@@ -153,6 +177,10 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   std::unordered_map<Uuid, std::unique_ptr<Entry>, UuidHash> entries_;
   std::vector<Entry*> order_;                                   // as they came to be
   std::unordered_map<Uuid, detail::Slot*, UuidHash> promises_;  // and children, by their UUID
+  std::unordered_map<Uuid, Asked, UuidHash> at_rest_;           // of Entry::promises_read
+  std::unordered_map<const TaskRecord*, const Entry*> steps_;   // whose step a task runs
+  std::vector<Stopping> stopping_;
+  RetiredIds retired_;
   Mutex compacting_;
   bool compacts_by_itself_ = false;
   std::uint64_t bytes_before_ = 0;    // of the log, when it was opened or last compacted

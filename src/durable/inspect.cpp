@@ -2,18 +2,21 @@
 
 #include <utility>
 
+#include "base/shown_text.hpp"
 #include "durable/entry.hpp"
 #include "tiffany/base/error.hpp"
 
 namespace tiffany {
 
+using detail::shown;
+
 std::string Inspection::text() const {
-  std::string text = "task " + task.id.text() + " (" + task.type + ", version " +
+  std::string text = "task " + task.id.text() + " (" + shown(task.type) + ", version " +
                      std::to_string(task.version) + "), " + std::string(name_of(task.status)) +
                      "\n";
-  if (!agrees) return text + "  differs: " + difference + "\n";
+  if (!agrees) return text + "  differs: " + shown(difference) + "\n";
   text += "  agrees with its log in " + std::to_string(commands) + " calls\n";
-  for (const std::string& what : next) text += "  would " + what + "\n";
+  for (const std::string& what : next) text += "  would " + shown(what) + "\n";
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include "durable/entry.hpp"
 #include "durable/fields.hpp"
+#include "durable/limits.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/engine/structured.hpp"
 
@@ -34,9 +35,58 @@ Task<void> HostCore::cancel_child(Uuid id) {
   }
 }
 
+// ---- Who waits for whom ----
+
+// The task in whose step the code runs that is running, or a task of a scope that the step has opened. Null: outside
+// of all steps.
+const HostCore::Entry* HostCore::caller() const noexcept {
+  const TaskRecord* code = scheduler_ != nullptr ? scheduler_->running() : nullptr;
+  for (; code != nullptr && !steps_.empty(); code = code->scope()->owner()) {
+    const auto found = steps_.find(code);
+    if (found != steps_.end()) return found->second;
+  }
+  return nullptr;
+}
+
+// To stop `of`, with its children perhaps, is to stop `task`, too.
+bool HostCore::covers(const Entry& of, bool with_children, const Entry& task) const noexcept {
+  if (&of == &task) return true;
+  for (const Entry* each = &task; with_children && each != nullptr && !each->parent.nil();) {
+    each = find(each->parent);
+    if (each == &of) return true;
+  }
+  return false;
+}
+
+// To stop `of` waits for a step of `task`, perhaps through others that wait in their steps.
+bool HostCore::waits_for(const Entry& of, bool with_children, const Entry& task) const noexcept {
+  if (covers(of, with_children, task)) return true;
+  for (const Stopping& each : stopping_) {
+    if (covers(of, with_children, *each.by) && waits_for(*each.of, each.with_children, task)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void HostCore::require_other(const Entry& task, bool with_children, std::string_view what) const {
+  const Entry* const from = caller();
+  if (from == nullptr || !waits_for(task, with_children, *from)) return;
+  throw Error(
+      Errc::self_join,
+      std::string(what) + " of task " + task.log.id.text() + " was called in a step of " +
+          (from == &task ? "that task" : "task " + from->log.id.text()) +
+          ", which would have to end first: the call would wait for itself. Call it outside "
+          "of the step, or cancel the task, which does not wait.");
+}
+
 Task<void> HostCore::kill(Uuid id, std::string why) {
+  detail::require_reason(why, "The reason for a kill");
+  if (is_open() && find(id) == nullptr && archived(id)) co_return;
   Entry& task = entry(id, "Host::kill");
   const Held held(task);
+  require_other(task, true, "Host::kill");
+  const StoppingNow stopping(*this, task, true);
   co_await until_settled(&task);
   if (!task.log.ended) co_await shield(kill_now(&task, std::move(why)));
 }
@@ -67,6 +117,8 @@ std::vector<Uuid> HostCore::children_of(const Entry& task) const {
 Task<void> HostCore::pause(Uuid id) {
   Entry& task = entry(id, "Host::pause");
   const Held held(task);
+  require_other(task, false, "Host::pause");
+  const StoppingNow stopping(*this, task, false);
   co_await until_settled(&task);
   require_alive(task, "Host::pause");
   co_await shield(pause_now(&task));
@@ -113,6 +165,7 @@ Task<void> HostCore::resume_now(Entry* task, std::string payload) {
 }
 
 Task<void> HostCore::retry(Uuid id, std::string from) {
+  detail::require_step_id(from);
   Entry& task = entry(id, "Host::retry");
   const Held held(task);
   co_await until_settled(&task);
@@ -139,6 +192,7 @@ void HostCore::require_way_back(Entry& task, const std::string& from) {
 }
 
 Task<Uuid> HostCore::fork(Uuid id, std::string from) {
+  detail::require_step_id(from);
   Entry& task = entry(id, "Host::fork");
   const Held held(task);
   co_await until_settled(&task);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "durable/entry.hpp"
+#include "durable/limits.hpp"
 #include "tiffany/base/hash.hpp"
 
 namespace tiffany {
@@ -23,19 +24,10 @@ std::string text_of(const Recorded& call) {
 
 }  // namespace
 
-std::string FlowState::next_id(std::string_view name) {
-  if (name.empty() || name.size() > 200) {
-    throw Error(Errc::bad_argument,
-                "The name of a step, timer, promise or child has 1 to 200 bytes; this one has " +
-                    std::to_string(name.size()) + ".");
-  }
-  if (path.size() > 1000) {
-    throw Error(Errc::bad_argument,
-                "The path of a step (flow.enter) has 1000 bytes at most; this "
-                "one has " +
-                    std::to_string(path.size()) + ".");
-  }
+std::string FlowState::next_id(std::string_view name, std::string_view kind) {
+  detail::require_name(name, "The name of a step, timer, promise or child");
   std::string id = path;
+  id += kind;
   id += name;
   if (last_use_ == nullptr || id != last_use_->first) last_use_ = &*uses_.try_emplace(id).first;
   id += '#';

@@ -1,10 +1,13 @@
 // What can be done to the tasks of a host from outside.
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "durable/entry.hpp"
 #include "durable/fields.hpp"
+#include "durable/limits.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/engine/structured.hpp"
 
@@ -16,6 +19,10 @@ using wal::RecordType;
 Task<std::string> HostCore::result_json(Uuid id) {
   if (const auto old = find(id) == nullptr ? from_archive(id) : nullptr) co_return result_of(*old);
   Entry& task = entry(id, "Host::result");
+  if (!task.log.ended && caller() == &task) {
+    throw Error(Errc::self_join, "Host::result was called in a step of task " + id.text() +
+                                     " for its own result, which comes when the step has ended.");
+  }
   const Held held(task);
   while (!task.log.ended) {
     if (task.broken != nullptr) std::rethrow_exception(task.broken);
@@ -36,35 +43,54 @@ std::string HostCore::result_of(const Entry& task) {
 }
 
 Task<void> HostCore::signal_json(Uuid id, std::string name, std::string value) {
+  detail::require_name(name, "The name of a signal");
+  value = detail::recordable(value, "The value of a signal");
   Entry& task = entry(id, "Host::signal");
   const Held held(task);
   require_alive(task, "Host::signal");
   co_await send(&task, true, std::move(name), std::move(value));
 }
 
-HostCore::AtRest HostCore::find_at_rest(const Uuid& promise) {
-  const std::string asked = "\"promise\":\"" + promise.text() + "\"";
-  for (Entry* entry : order_) {
-    if (entry->flow != nullptr || entry->log.ended || entry->log.records.empty()) continue;
-    AtRest found;
-    for (const std::string& line : log_->lines(entry->log)) {
+// What is asked for again after a retry has not been given then.
+void HostCore::read_promises(Entry& entry) {
+  entry.promises_read = true;
+  std::unordered_map<std::string, Asked*> by_name;
+  try {
+    for (const std::string& line : log_->lines(entry.log)) {
       const wal::RecordView view = wal::view_of(line);
+      const bool asks = view.type == RecordType::Command &&
+                        view.payload.find(R"("promise":)") != std::string_view::npos;
+      if (!asks && view.type != RecordType::Approval) continue;
       const detail::Fields fields(view.payload);
-      if (view.type == RecordType::Command && line.find(asked) != std::string::npos) {
-        found.task = entry;
-        found.name = fields.text("id");
-      }
-      if (found.task != nullptr && view.type == RecordType::Approval &&
-          fields.text("of") == found.name) {
-        found.kept = true;
+      if (asks && fields.text("op") == "promise") {
+        Asked& asked = at_rest_[Uuid::parse(fields.text("promise")).value_or(Uuid())];
+        asked = {entry.log.id, fields.text("id"), false};
+        by_name[asked.name] = &asked;
+      } else if (view.type == RecordType::Approval) {
+        const auto found = by_name.find(fields.text("of"));
+        if (found != by_name.end()) found->second->kept = true;
       }
     }
-    if (found.task != nullptr) return found;
+  } catch (const Error&) {
+    // It cannot be read, and so is quarantined when it is resumed: nobody can complete what it asked for.
+    std::erase_if(at_rest_, [&](const auto& each) { return each.second.task == entry.log.id; });
   }
-  return AtRest();
+}
+
+HostCore::AtRest HostCore::find_at_rest(const Uuid& promise) {
+  for (Entry* entry : order_) {
+    if (entry->flow == nullptr && !entry->promises_read) read_promises(*entry);
+  }
+  const auto found = at_rest_.find(promise);
+  if (found == at_rest_.end()) return AtRest();
+  Entry* const task = find(found->second.task);
+  if (task == nullptr || task->flow != nullptr) return AtRest();
+  return {task, &found->second};
 }
 
 Task<void> HostCore::cancel(Uuid id, std::string why) {
+  detail::require_reason(why, "The reason for a cancel");
+  if (is_open() && find(id) == nullptr && archived(id)) co_return;
   Entry& task = entry(id, "Host::cancel");
   const Held held(task);
   if (!task.log.ended) {
@@ -96,32 +122,53 @@ Task<void> HostCore::send(Entry* task, bool signal, std::string name, std::strin
 }
 
 Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success) {
+  if (success) {
+    value = detail::recordable(value, "The value of a promise");
+  } else {
+    detail::require_reason(value, "Why a promise is broken");
+  }
   for (;;) {
+    if (!is_open()) {
+      throw Error(Errc::durable_misuse, "Host::complete needs an open host: co_await host.open().");
+    }
     const auto found = promises_.find(promise);
     if (found != promises_.end() && found->second == nullptr) co_return false;
     if (found != promises_.end() && found->second->kind == detail::SlotKind::promise) {
-      if (found->second->recorded) co_return false;
-      const auto mail = std::make_shared<detail::Mail>();
       detail::Slot& slot = *found->second;
-      slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false, mail);
-      if (log_->sealed()) std::rethrow_exception(log_->why_sealed());
-      co_await mail->event.wait();
-      if (mail->error != nullptr) std::rethrow_exception(mail->error);
-      co_return true;
+      const bool first = !slot.recorded;
+      if (first) {
+        slot.completion = std::make_shared<detail::Mail>();
+        slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false,
+                         slot.completion);
+        if (log_->sealed()) std::rethrow_exception(log_->why_sealed());
+      }
+      // Whoever is not the first hears so when nothing can make that untrue any more.
+      const std::shared_ptr<detail::Mail> completion = slot.completion;
+      if (completion != nullptr) {
+        co_await completion->event.wait();
+        if (completion->error != nullptr) std::rethrow_exception(completion->error);
+      }
+      co_return first;
     }
     const AtRest there = find_at_rest(promise);
     if (there.task == nullptr) {
-      throw Error(Errc::unknown_durable,
-                  "No task of this host waits for a promise with the id " + promise.text() + ".");
+      throw Error(
+          Errc::unknown_durable,
+          "Host::complete: no task in the log of this host has asked for a promise with the "
+          "id " +
+              promise.text() +
+              " since its last checkpoint. Those of the archive are not looked through.");
     }
-    if (there.kept) co_return false;
     if (there.task->changing > 0 || !log_->has_room()) {
       co_await until_settled(there.task);  // and then see what has become of it
       continue;
     }
+    if (there.promise->kept) co_return false;
+    require_alive(*there.task, "Host::complete");
+    const Held held(*there.task);
     const Changing changing(*there.task, changed_);
     std::string payload = "\"of\":";
-    JsonWriter(payload).value(there.name);
+    JsonWriter(payload).value(there.promise->name);
     if (success) {
       payload += ",\"result\":";
       log_->add_value(payload, value);
@@ -129,6 +176,7 @@ Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success
       payload += ",\"error\":";
       JsonWriter(payload).value(value);
     }
+    there.promise->kept = true;
     co_await record(*there.task, RecordType::Approval, payload);
     co_return true;
   }
@@ -151,10 +199,17 @@ std::string HostCore::query(Uuid id, std::string_view name) {
 DurableInfo HostCore::info_of(const Entry& entry) const {
   return {entry.log.id, entry.type_name, entry.version, entry.status, entry.detail};
 }
-std::optional<DurableInfo> HostCore::info(Uuid task) const {
-  const Entry* const found = find(task);
-  if (found == nullptr) return std::nullopt;
-  return info_of(*found);
+std::optional<DurableInfo> HostCore::info(Uuid task) {
+  if (const Entry* const found = find(task)) return info_of(*found);
+  try {
+    const std::unique_ptr<Entry> old = from_archive(task);
+    if (old == nullptr) return std::nullopt;
+    DurableInfo info = info_of(*old);
+    info.id = task;
+    return info;
+  } catch (const Error& error) {
+    return DurableInfo{task, "", 0, DurableStatus::quarantined, error.what()};
+  }
 }
 std::vector<DurableInfo> HostCore::tasks() const {
   std::vector<DurableInfo> all;

@@ -10,12 +10,6 @@
 
 namespace tiffany::detail {
 
-// Of a failure: a line has room for so much. Values may be longer, and are kept beside the log then.
-inline void shorten(std::string& sentence) {
-  constexpr std::size_t kLongest = std::size_t{16} << 10;
-  if (sentence.size() > kLongest) sentence.replace(kLongest, std::string::npos, "...");
-}
-
 // A little of a text that may be long, for sentences.
 inline std::string excerpt(std::string_view text) {
   constexpr std::size_t kShown = 120;

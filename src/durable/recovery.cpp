@@ -15,6 +15,11 @@ namespace tiffany {
 
 using wal::RecordType;
 
+namespace {
+// Microseconds. Clocks of machines are corrected by less than this all the time.
+constexpr std::int64_t kWorthSaying = 1'000'000;
+}  // namespace
+
 std::string Recovery::text() const {
   std::string text = "resumed " + std::to_string(resumed) + ", paused " + std::to_string(paused) +
                      ", diverged " + std::to_string(diverged) + ", quarantined " +
@@ -43,6 +48,15 @@ Task<Recovery> HostCore::open() {
     recovery_.notes.push_back(std::to_string(index_.cut) +
                               " bytes of an unfinished write were cut off.");
   }
+  if (log_->clock_behind() >= kWorthSaying) {
+    recovery_.notes.push_back(
+        "The clock of the system is " + std::to_string(log_->clock_behind() / 1'000'000) +
+        " seconds behind the youngest record of the log (" + wal::text_of_time(index_.last_time) +
+        "): it was set back, or was wrong then. The time of the log goes on from that record, so "
+        "that nobody sleeps for longer, and is ahead of the clock until that has caught up.");
+  }
+  retired_.load(log_->disk(), log_options_.directory);
+  if (!retired_.damage().empty()) recovery_.notes.push_back(retired_.damage());
   for (const auto& task : index_.tasks) {
     if (came_to_be(*task)) add_entry(*task);
   }
@@ -95,8 +109,21 @@ bool HostCore::may_replay() const noexcept {
          (replaying_tasks_ < options_.replay_tasks && replaying_bytes_ < options_.replay_bytes);
 }
 
-// True when there is nothing to resume.
+// True when there is nothing to resume. A task whose records cannot be read is quarantined, and no other suffers.
 bool HostCore::prepare(Entry& entry) {
+  try {
+    return prepare_readable(entry);
+  } catch (const Error& error) {
+    entry.status = DurableStatus::quarantined;
+    entry.detail = error.what();
+  }
+  ++recovery_.quarantined;
+  recovery_.notes.push_back("Task " + entry.log.id.text() + " (" + entry.type_name +
+                            ") is quarantined: " + entry.detail);
+  return true;
+}
+
+bool HostCore::prepare_readable(Entry& entry) {
   const auto note = [&](std::string_view what) {
     recovery_.notes.push_back("Task " + entry.log.id.text() + " (" + entry.type_name + ") " +
                               std::string(what));
@@ -144,10 +171,15 @@ void HostCore::read_first(Entry& entry) {
     entry.detail = "its first record is " + std::string(view.type_name) + " and not Spawn";
     return;
   }
-  const detail::Fields fields(view.payload);
-  entry.type_name = fields.text("name");
-  entry.version = static_cast<int>(fields.number("version"));
-  entry.parent = Uuid::parse(fields.text("parent")).value_or(Uuid());
+  try {
+    const detail::Fields fields(view.payload);
+    entry.type_name = fields.text("name");
+    entry.version = static_cast<int>(fields.number("version"));
+    entry.parent = Uuid::parse(fields.text("parent")).value_or(Uuid());
+  } catch (const Error& error) {
+    entry.status = DurableStatus::quarantined;
+    entry.detail = "its first record cannot be read: " + std::string(error.what());
+  }
 }
 
 void HostCore::read_end(Entry& entry) {

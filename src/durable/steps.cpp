@@ -1,9 +1,12 @@
 // Steps: how one is asked for, begun, tried again, and ended.
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "durable/entry.hpp"
+#include "durable/limits.hpp"
 #include "durable/payload.hpp"
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/sleep.hpp"
@@ -37,11 +40,41 @@ std::string sentence_of(const std::exception_ptr& error) {
 }  // namespace
 
 Duration Retry::pause_after(int attempt) const noexcept {
-  double pause = static_cast<double>(first.count());
-  for (int i = 1; i < attempt; ++i)
-    pause = std::min(pause * factor, static_cast<double>(longest.count()));
-  return Duration(
-      static_cast<Duration::rep>(std::min(pause, static_cast<double>(longest.count()))));
+  if (first <= Duration::zero()) return Duration::zero();
+  const double pause = static_cast<double>(first.count()) * std::pow(factor, attempt - 1);
+  // What is less than the longest fits into a Duration, whatever a double makes of the longest.
+  return pause < static_cast<double>(longest.count()) ? Duration(static_cast<Duration::rep>(pause))
+                                                      : longest;
+}
+
+StepOptions&& StepOptions::retry(Retry how) && {
+  policy = how;
+  check();
+  return std::move(*this);
+}
+StepOptions&& StepOptions::timeout(Duration longest) && {
+  limit = longest;
+  check();
+  return std::move(*this);
+}
+StepOptions&& StepOptions::heartbeat(Duration longest_silence) && {
+  silence = longest_silence;
+  check();
+  return std::move(*this);
+}
+
+void StepOptions::check() const {
+  const char* const wrong = policy.most < 1                     ? "is tried at least once"
+                            : policy.first < Duration::zero()   ? "cannot pause for a negative time"
+                            : policy.longest < Duration::zero() ? "cannot pause for a negative time"
+                            : !(policy.factor >= 0 && std::isfinite(policy.factor))
+                                ? "pauses longer by a factor that is a number from 0 on"
+                            : limit && *limit <= Duration::zero() ? "needs some time for an attempt"
+                            : silence && *silence <= Duration::zero()
+                                ? "needs some time between two heartbeats"
+                                : nullptr;
+  if (wrong == nullptr) return;
+  throw Error(Errc::bad_argument, std::string("A step ") + wrong + ".");
 }
 
 std::string Attempt::key() const {
@@ -53,20 +86,36 @@ std::string Attempt::key() const {
 int Attempt::number() const noexcept { return slot_.attempts; }
 const std::string& Attempt::details() const noexcept { return slot_.details; }
 void Attempt::heartbeat(std::string details) {
-  std::string before = std::exchange(slot_.details, std::move(details));
-  try {
-    flow_.record_start(slot_, slot_.begun ? nullptr : &slot_.site, Level::sync);
-  } catch (...) {  // too long for a record, perhaps
-    slot_.details = std::move(before);
-    throw;
-  }
+  detail::require_reason(details, "What a heartbeat says");
+  slot_.details = std::move(details);
   flow_.heard_from(slot_);
+  flow_.record_heartbeat(slot_);
+}
+
+// At most one record of a step that is not synced: what is said meanwhile goes into the next, and of that the last word.
+void FlowState::record_heartbeat(Slot& slot) {
+  if (slot.heartbeat == nullptr) slot.heartbeat = std::make_unique<detail::Heartbeat>(slot);
+  slot.heartbeat->unsaid = slot.heartbeat->under_way;
+  if (slot.heartbeat->under_way) return;
+  record_start(slot, slot.begun ? nullptr : &slot.site, Level::sync, slot.heartbeat.get());
+  slot.heartbeat->under_way = true;
+}
+
+void detail::Heartbeat::synced(std::exception_ptr error) noexcept {
+  under_way = false;
+  try {
+    if (error != nullptr) std::rethrow_exception(error);
+    if (unsaid && slot.running && !slot.recorded) slot.flow.record_heartbeat(slot);
+  } catch (...) {
+    slot.flow.broken(std::current_exception());
+  }
 }
 
 // ---- Steps ----
 
 FlowState::Slot* FlowState::issue_step(std::string_view name, const StepOptions& options,
                                        detail::StepCode& code, const std::source_location& site) {
+  options.check();
   std::string id = next_id(name);
   std::string hash = hash_of(options.about);
   bool differs = false;
@@ -125,7 +174,7 @@ bool FlowState::found_done(const Slot& slot, const Attempt& attempt, std::string
   if (options.effect != StepEffect::transactional || !options.find || !slot.ask) return false;
   std::optional<std::string> found = options.find(attempt.key());
   if (!found) return false;
-  result = std::move(*found);
+  result = detail::recordable(*found, "What was found of the effect of step \"" + slot.id + "\"");
   return true;
 }
 
@@ -179,12 +228,15 @@ Task<void> FlowState::run_step(Slot* slot) {
   struct Ended {
     FlowState& flow;
     Slot& slot;
+    const TaskRecord* runner;
     ~Ended() {
+      flow.host_.steps_.erase(runner);
       slot.running = false;
       flow.step_ended();
     }
   };
-  const Ended at_the_end{*this, *slot};
+  const Ended at_the_end{*this, *slot, host_.scheduler_->running()};
+  host_.steps_.emplace(at_the_end.runner, host_.find(id()));
   slot->entered = true;
   try {
     co_await make_attempts(slot);
@@ -274,6 +326,7 @@ Task<void> FlowState::run_code(Slot* slot, Attempt* attempt, std::string* result
 
 Task<void> FlowState::until_silent(Slot* slot) {
   for (;;) {
+    if (*slot->options->silence >= kEndOfTime - slot->heard) co_await sleep_until(kEndOfTime);
     const Time due = slot->heard + *slot->options->silence;
     if (host_.scheduler_->now() >= due) co_return;
     co_await sleep_until(due);

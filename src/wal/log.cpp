@@ -123,6 +123,9 @@ void Log::set_clock(const LogIndex& index) {
     const auto wall = system_clock::now().time_since_epoch();
     offset_ = duration_cast<std::chrono::microseconds>(wall).count() - now;
   }
+  // A clock that was set back would let sleeps last longer, and the time of tasks go back.
+  clock_behind_ = std::max<std::int64_t>(0, index.last_time - (now + offset_));
+  offset_ += clock_behind_;
 }
 
 std::int64_t Log::wall_time() const noexcept { return microseconds(scheduler_.now()) + offset_; }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "durable/memory_test.hpp"
+#include "tiffany/durable/limits.hpp"
 
 namespace tiffany {
 namespace {
@@ -193,14 +194,16 @@ Durable<std::size_t> asks(Flow& flow) {
   throw std::runtime_error(std::string(2'000'000, 'x'));
 }
 
-TEST_P(ClosingTest, D4_AFailureWithALongSentenceIsShortenedAndNotLost) {
+TEST_P(ClosingTest, D4_AFailureWithALongSentenceIsNotLostAndALongerOneIsRefused) {
   only("body", asks);
   Uuid id;
   std::string sentence;
   world.live([&](Host& host) -> Task<void> {
     id = co_await host.start("body");
     co_await let_run(10);
-    EXPECT_TRUE(co_await host.complete_json(answer, std::string(2'000'000, 'y'), false));
+    EXPECT_EQ(co_await error_of(host.complete_json(answer, std::string(2'000'000, 'y'), false)),
+              Errc::bad_argument);
+    EXPECT_TRUE(co_await host.complete_json(answer, std::string(kLongestReason, 'y'), false));
     EXPECT_EQ(co_await error_of(host.result<std::size_t>(id)), Errc::durable_failed);
     sentence = host.info(id)->detail;
     EXPECT_GT(sentence.size(), 1000u);

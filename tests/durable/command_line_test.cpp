@@ -17,12 +17,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr const char* kNasty = "\x1b[31m\x1b]0;title\x07 \x7f \xc2\x9b \xe2\x80\xae \n0 tasks\r\b";
+
 class CommandLine : public DurableWorld {
  protected:
   CommandLine() {
     types_ = [] {
       Registry types;
       types.add("visit", 1, &CommandLine::visit);
+      types.add(kNasty, 1, &CommandLine::nothing);
       return types;
     };
   }
@@ -43,6 +46,7 @@ class CommandLine : public DurableWorld {
   }
   std::string log() const { return directory_ + "/wal"; }
 
+  static Durable<void> nothing(Flow&) { co_return; }
   static Durable<std::string> visit(Flow& flow, std::string who) {
     const std::string greeting = co_await flow.step("greet", [&] { return "hello " + who; });
     auto answer = co_await flow.promise<std::string>("answer");
@@ -212,6 +216,68 @@ TEST_P(CommandLine, D3_WhatIsNotUnderstoodIsRefusedWithASentence) {
   EXPECT_EQ(tiffany("wal verify /nowhere").text, "tiffany: There is no directory /nowhere.\n");
   EXPECT_EQ(tiffany("task show " + directory_ + " 12").status, 2);
   EXPECT_EQ(tiffany("help").status, 0);
+}
+
+TEST_P(CommandLine, ACountThatIsNoNumberIsRefused) {
+  one_that_waits();
+  for (const char* const count : {"abc", "-5", "5x", "''", "0x10", "1.5", "99999999999999999999"}) {
+    const Said said = tiffany("wal tail " + log() + " " + count);
+    EXPECT_EQ(said.status, 2) << count;
+    EXPECT_NE(said.text.find("number"), std::string::npos) << said.text;
+  }
+  EXPECT_EQ(tiffany("wal tail " + log() + " 0").text, "");
+  EXPECT_EQ(tiffany("wal tail " + log() + " 1").status, 0);
+}
+
+TEST_P(CommandLine, RawJsonWithLineBreaksFromAShellIsWrittenCompact) {
+  const Uuid id = one_that_waits();
+  const std::string promise = Uuid::derived(id, "promise " + id.text() + "/answer#1").text();
+  EXPECT_EQ(tiffany("task signal " + log() + " " + id.text() + " word '{ \"a\":\n[1,\n2] }'").text,
+            "done\n");
+  EXPECT_EQ(tiffany("task signal " + log() + " " + id.text() + " word '{\"a\":1,\"a\":2}'").status,
+            1);
+  EXPECT_EQ(tiffany("task complete " + log() + " " + promise + " '\n\"yes\"\n'").text, "done\n");
+  EXPECT_EQ(tiffany("wal verify " + log()).status, 0);
+  EXPECT_NE(tiffany("task show " + log() + " " + id.text()).text.find(R"("value":{"a":[1,2]})"),
+            std::string::npos);
+  live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(co_await host.result<std::string>(id), "hello ann, yes");
+  });
+}
+
+TEST_P(CommandLine, NothingThatIsPrintedMovesACursorOrForgesALine) {
+  // Colours and titles, a control character of one byte, one of two, a mark that turns the text around, and a line break.
+  const std::string nasty = kNasty;
+  Uuid id;
+  live([&](Host& host) -> Task<void> {
+    id = co_await host.start("visit", nasty);
+    co_await host.start(nasty);
+    co_await sleep(1s);
+    co_await host.kill(id, nasty);
+    co_await host.close();
+  });
+  const std::string texts[] = {tiffany("task list " + log()).text,
+                               tiffany("task show " + log() + " " + id.text()).text,
+                               tiffany("wal tail " + log()).text,
+                               tiffany("task show " + log() + " $'\\x1b[31m'").text,
+                               tiffany("task inspect " + log() + " " + id.text()).text,
+                               tiffany("upgrade --check " + log()).text};
+  for (const std::string& text : texts) {
+    EXPECT_FALSE(text.empty());
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+    EXPECT_EQ(text.find('\x7f'), std::string::npos) << text;
+    EXPECT_EQ(text.find('\x07'), std::string::npos) << text;
+    EXPECT_EQ(text.find('\r'), std::string::npos) << text;
+    EXPECT_EQ(text.find('\b'), std::string::npos) << text;
+    EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\xe2\x80\xae"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\n0 tasks"), std::string::npos) << text;
+  }
+  // The records are JSON, and their values are the same.
+  const std::size_t at = texts[1].find("\"error\":");
+  ASSERT_NE(at, std::string::npos) << texts[1];
+  JsonReader in(std::string_view(texts[1]).substr(at + 8));
+  EXPECT_EQ(in.string(), nasty);
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST_P(CompactionTest, D5_ATaskThatIsRetriedWhileTheLogIsCompactedGoesOnOrIsInTh
       try {
         co_await host.retry(id, "try#1");
       } catch (const Error& error) {
-        refused = error.code() == Errc::unknown_durable;
+        refused = error.code() == Errc::durable_stopped;
       }
       co_await compaction;
     });
@@ -223,13 +223,13 @@ TEST_P(CompactionTest, D5_TheArchiveKeepsWhatIsYoungAndFitsAndNoMore) {
     keep.bytes = 0;
     const Compaction done = co_await host.compact(keep);
     EXPECT_EQ(done.removed, 3u);
-    bool unknown = false;
+    bool retired = false;
     try {
       co_await host.result<int>(ids[4]);
     } catch (const Error& error) {
-      unknown = error.code() == Errc::unknown_durable;
+      retired = error.code() == Errc::id_retired;
     }
-    EXPECT_TRUE(unknown);
+    EXPECT_TRUE(retired);
   });
 }
 

@@ -91,7 +91,7 @@ TEST_P(WaitsTest, D3_APromiseIsKeptFromOutsideOnceAlsoAcrossCrashes) {
   world.live([&](Host& host) -> Task<void> {
     EXPECT_FALSE(co_await host.complete(asked[0], std::string("no")));
     EXPECT_EQ(co_await host.result<std::string>(id), "yes");
-    EXPECT_EQ(co_await error_of(host.complete(asked[1], 1)), Errc::unknown_durable);
+    EXPECT_EQ(co_await error_of(host.complete(asked[1], 1)), Errc::durable_stopped);
   });
 }
 

@@ -84,6 +84,8 @@ class Scope {
   std::size_t live_bytes() const noexcept { return own_arena_ ? arena_->live_bytes() : 0; }
   bool cancelled() const noexcept { return reason_ != nullptr; }
   Scheduler& scheduler() const noexcept { return scheduler_; }
+  // The task whose block this is, and which waits for the tasks in it; null for the root scope.
+  const TaskRecord* owner() const noexcept { return region_ ? &region_->task() : nullptr; }
 
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;

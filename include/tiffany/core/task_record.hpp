@@ -43,6 +43,8 @@ class TaskRecord : public Waitable {
  public:
   TaskId id() const noexcept { return id_; }
   TaskId parent() const noexcept { return parent_; }
+  // The scope that the task ends in.
+  const Scope* scope() const noexcept { return scope_; }
   std::uint8_t priority() const noexcept { return priority_; }
   State state() const noexcept {
     return state_ == State::suspended ? suspended_or_running() : state_;

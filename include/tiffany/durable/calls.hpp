@@ -312,11 +312,14 @@ bool GatherCall<Ts...>::ready() const {
   return all_or_one_failed(slots_);
 }
 
+void require_signal_name(std::string_view name);
 // Which signal is waited for is recorded, and compared when the task comes back.
 class SignalWait : public DurableCall {
  protected:
   SignalWait(FlowState& flow, std::string name, const ValueType& type, std::source_location site)
-      : DurableCall(flow, site), name_(std::move(name)), type_(&type) {}
+      : DurableCall(flow, site), name_(std::move(name)), type_(&type) {
+    require_signal_name(name_);
+  }
   ~SignalWait() = default;
   void issue() override;
   bool asks() const noexcept override;

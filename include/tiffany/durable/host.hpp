@@ -11,6 +11,14 @@
 // What returns from here is on the disk: a task that was started, a signal that was sent, a result that was given will
 // be there after a crash at any later moment.
 //
+// Everything that is given to a host is checked at the call, and refused with an Error before anything of it is recorded:
+// Errc::bad_argument for names and reasons beyond the bounds of durable/limits.hpp or that are no UTF-8, Errc::bad_json
+// for values. Raw JSON is parsed and recorded compact, so that it may have line breaks; see compact_json().
+//
+// Calls may be made in the steps of the host's own tasks. Those that would wait for the end of the step they are made
+// in are refused with Errc::self_join: close() in every step, kill() and pause() of the task itself (kill() of its
+// parents, too), result() of the task itself, and a kill() or pause() of a task whose step waits for one of this task.
+//
 // A host belongs to one scheduler. Its tasks run there as system calls allow, beside everything else.
 #pragma once
 
@@ -158,11 +166,12 @@ class HostOptions {
 };
 
 struct Compaction {
-  std::size_t archived = 0;  // tasks that had ended
-  std::size_t kept = 0;      // tasks that have not, and whose records were written again
-  std::size_t removed = 0;   // files that went out of the archive
-  std::size_t values = 0;    // long values that nobody names any more
-  std::string skipped;       // why nothing was done, if nothing was
+  std::size_t archived = 0;   // tasks that had ended
+  std::size_t kept = 0;       // tasks that have not, and whose records were written again
+  std::size_t removed = 0;    // files that went out of the archive
+  std::size_t forgotten = 0;  // ids of tasks that went earlier, beyond kMostRetiredIds
+  std::size_t values = 0;     // long values that nobody names any more
+  std::string skipped;        // why nothing was done, if nothing was
 };
 
 class HostCore;
@@ -188,13 +197,17 @@ class Host {
     (detail::refuse_destroyed_twice<Args>(), ...);
     return start_new(std::move(type), detail::arguments_json(args...));
   }
-  // With an id of the caller's choice: a second start with the same one is the same task.
+  // With an id of the caller's choice: a second start with the same one, the same type and the same arguments is the
+  // same task, also after a restart and when it is in the archive. With another type or other arguments it is refused
+  // (Errc::start_conflict); objects whose members come in another order are other arguments. The id of a task that
+  // has left the archive is refused (Errc::id_retired), as long as it is among the last kMostRetiredIds of these. The
+  // nil UUID is refused.
   template <class... Args>
   Task<Uuid> start_as(Uuid id, std::string type, Args&&... args) {
     (detail::refuse_destroyed_twice<Args>(), ...);
     return start_json(std::move(type), detail::arguments_json(args...), id);
   }
-  // The same, with the arguments as an array.
+  // The same, with the arguments as an array, which must be those of the task.
   Task<Uuid> start_json(std::string type, std::string arguments, Uuid id);
   Uuid new_id();
 
@@ -211,7 +224,8 @@ class Host {
     return signal_json(task, std::move(name), to_json(value));
   }
   Task<void> signal_json(Uuid task, std::string name, std::string value);
-  // Keeps a promise. True for the first who does; what comes later is ignored.
+  // Keeps a promise. True for the first who does; what comes later is ignored, also after the end of the task, and is
+  // told so when the first is on the disk. Errc::durable_stopped: the task ended before anybody did.
   template <class T>
   Task<bool> complete(Uuid promise, T&& value) {
     detail::refuse_destroyed_twice<T>();
@@ -232,11 +246,14 @@ class Host {
   Task<Uuid> fork(Uuid task, std::string from);
 
   // Moves tasks that have ended into the archive, and gives the room of the log free that nobody needs. Their results can
-  // still be asked for until they leave the archive.
+  // still be asked for until they leave the archive; they cannot be retried or forked there. Their ids are kept when
+  // they leave it: see start_as.
   Task<Compaction> compact(Retention keep = Retention());
 
   std::string query(Uuid task, std::string_view name);
+  // Of a task in the log or in the archive.
   std::optional<DurableInfo> info(Uuid task) const;
+  // Those in the log.
   std::vector<DurableInfo> tasks() const;
   wal::Log& log();
 

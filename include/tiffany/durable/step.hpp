@@ -99,21 +99,14 @@ class StepOptions {
     find = std::forward<Ask>(ask);
     return std::move(*this);
   }
-  StepOptions&& retry(Retry how) && {
-    policy = how;
-    return std::move(*this);
-  }
-  // For each attempt; it is then cancelled, and has failed (at_most_once: its outcome is unknown).
-  StepOptions&& timeout(Duration longest) && {
-    limit = longest;
-    return std::move(*this);
-  }
-  // For each attempt: the longest that it may go without Attempt::heartbeat. It is then cancelled, and has failed
-  // (at_most_once: its outcome is unknown).
-  StepOptions&& heartbeat(Duration longest_silence) && {
-    silence = longest_silence;
-    return std::move(*this);
-  }
+  // At least once in all, with pauses and a factor that are not negative; Errc::bad_argument otherwise.
+  StepOptions&& retry(Retry how) &&;
+  // For each attempt; it is then cancelled, and has failed
+  // (at_most_once: its outcome is unknown). More than zero; Errc::bad_argument otherwise.
+  StepOptions&& timeout(Duration longest) &&;
+  // For each attempt: the longest that it may go without Attempt::heartbeat. It is then cancelled, and has failed. More
+  // than zero; Errc::bad_argument otherwise.
+  StepOptions&& heartbeat(Duration longest_silence) &&;
   // How often the step is begun at most when the process ends each time before the step does.
   StepOptions&& crashes(int most_attempts) && {
     most_crashes = most_attempts;
@@ -125,6 +118,9 @@ class StepOptions {
     about = detail::arguments_json(args...);
     return std::move(*this);
   }
+
+  // Throws Errc::bad_argument for what cannot be; the step itself asks, too.
+  void check() const;
 
   StepEffect effect = StepEffect::idempotent;
   Retry policy{};
@@ -144,7 +140,8 @@ class Attempt {
   std::string key() const;
   int number() const noexcept;
   // Says how far it has come: a record in the log, which is not waited for. The last word is kept for the
-  // next attempt, also after a crash.
+  // next attempt, also after a crash. Words that come faster than the disk share a record. At most 16 KiB of
+  // UTF-8 (kLongestReason); Errc::bad_argument otherwise.
   void heartbeat(std::string details);
   const std::string& details() const noexcept;
 

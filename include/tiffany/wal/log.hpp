@@ -190,6 +190,9 @@ class Log : public std::enable_shared_from_this<Log> {
   Disk& disk() noexcept { return *options_.disk; }
   // Now, in microseconds since 1970; constant within a turn of the scheduler.
   std::int64_t wall_time() const noexcept;
+  // By how many microseconds the clock was behind the youngest record when the log was opened: zero, unless it was set
+  // back. wall_time() goes on from that record then, and is ahead of the clock by so much.
+  std::int64_t clock_behind() const noexcept { return clock_behind_; }
   // When the clock of the scheduler will show that time.
   Time scheduler_time(std::int64_t wall) const noexcept;
 
@@ -246,6 +249,7 @@ class Log : public std::enable_shared_from_this<Log> {
   std::unique_ptr<DiskLock> lock_;
   std::uint64_t epoch_ = 0;
   std::int64_t offset_ = 0;  // wall time minus the scheduler's, in microseconds
+  std::int64_t clock_behind_ = 0;
   std::int64_t stamped_ = -1;
   std::string stamp_;
   std::size_t queued_ = 0;
