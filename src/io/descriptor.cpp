@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "io/held_open.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/pressure.hpp"
@@ -27,12 +28,15 @@ void Descriptor::close() noexcept {
   if (fd_ < 0) return;
   if (Scheduler* scheduler = Scheduler::current()) scheduler->reactor().closing(fd_);
   if (pressure_ != nullptr) Pressure::closing(pressure_, incarnation_);
-  ::close(std::exchange(fd_, -1));
+  const int fd = std::exchange(fd_, -1);
+  if (!io::close_later(fd)) ::close(fd);
 }
 
 Descriptor take_descriptor(int fd, std::string_view what, std::string_view on) {
   if (fd < 0) throw_io_error(what, on);
-  return Descriptor(fd);
+  Descriptor made(fd);
+  made.made_here_ = true;
+  return made;
 }
 
 }  // namespace tiffany

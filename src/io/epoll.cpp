@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,9 +20,6 @@ namespace tiffany::io {
 namespace {
 
 using Kind = Operation::Kind;
-
-// How often descriptors of others are looked at for having been closed, while somebody waits for one.
-constexpr Duration kLookAtForeign = std::chrono::milliseconds(100);
 
 enum Direction : unsigned char { kIn = 1, kOut = 2 };
 
@@ -52,13 +50,15 @@ class Epoll final : public Backend {
   bool submit(Operation& op) override {
     if (for_a_thread(op.kind)) return give_to_thread(op);
     if (op.kind == Kind::poll) return submit_poll(op);
+    if (op.offset >= 0 && (op.kind == Kind::read || op.kind == Kind::write)) {
+      return submit_at_offset(op);
+    }
     Source& source = source_of(op);
-    if (source.file) return give_to_thread(op);
     const Direction direction = direction_of(op);
     if (op.kind == Kind::connect || op.kind == Kind::accept || op.kind == Kind::read ||
         op.kind == Kind::write) {
-      // The others say so with every call.
-      if (!source.non_blocking) make_non_blocking(source, op.fd);
+      // The others say with every call that they do not wait.
+      if (!source.known) get_to_know(source, op);
       if (source.file) return give_to_thread(op);
     }
     if ((source.ready & direction) != 0 && source.queue(direction).empty() && attempt(source, op)) {
@@ -83,10 +83,14 @@ class Epoll final : public Backend {
   void drop(Operation& op) noexcept override { op.pooled ? pool_->drop(op) : leave_queue(op); }
 
   void closing(int fd) noexcept override {
+    if (pool_ != nullptr) pool_->closing(fd);
     if (static_cast<std::size_t>(fd) >= sources_.size()) return;
     Source& source = sources_[static_cast<std::size_t>(fd)];
     for (OperationQueue* queue : {&source.in, &source.out}) {
-      while (Operation* op = queue->pop()) finish(*op, -ECANCELED);
+      while (Operation* op = queue->pop()) {
+        if (op->incarnation == 0) --foreign_;
+        finish(*op, -ECANCELED);
+      }
     }
     if (source.registered) epoll_ctl(fd_, EPOLL_CTL_DEL, fd, nullptr);
     source = Source();
@@ -122,9 +126,12 @@ class Epoll final : public Backend {
     std::uint32_t generation = 0;
     unsigned char ready = kIn | kOut;  // what may be tried
     bool registered = false;
-    bool non_blocking = false;
-    bool file = false;    // epoll does not take it: it is always ready, and reads of it block
-    bool ending = false;  // the other side has closed, so that a short read says nothing
+    bool known = false;      // the next three say what it is
+    bool file = false;       // epoll does not take it: it is always ready, and reads of it block
+    bool shared = false;     // somebody else may use what it names, so that it is left as it is
+    bool no_nowait = false;  // of a shared one: see perform_on_shared
+    bool ending = false;     // the other side has closed, so that a short read says nothing
+    Identity identity;       // of one that is not ours, while somebody waits for it
 
     OperationQueue& queue(Direction direction) noexcept { return direction == kIn ? in : out; }
   };
@@ -154,16 +161,37 @@ class Epoll final : public Backend {
     return false;
   }
 
-  static void make_non_blocking(Source& source, int fd) noexcept {
-    const int flags = fcntl(fd, F_GETFL);
-    if (flags >= 0 && (flags & O_NONBLOCK) == 0) fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-    source.non_blocking = true;
+  // From memory when it is there, which is as quick as a system call can be; else by a thread.
+  bool submit_at_offset(Operation& op) {
+    if (op.flags == 0) {
+      const int result = perform_from_cache(op);
+      if (result != -EAGAIN && result != -EOPNOTSUPP) {
+        op.result = result;
+        return true;
+      }
+    }
+    return give_to_thread(op);
+  }
+
+  static void get_to_know(Source& source, const Operation& op) noexcept {
+    source.known = true;
+    struct stat about{};
+    source.file = fstat(op.fd, &about) == 0 &&
+                  (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode) || S_ISBLK(about.st_mode));
+    if (source.file) return;
+    // The mark would be seen by every process that has the same open file, as with standard input.
+    source.shared = !op.made_here;
+    if (source.shared) return;
+    const int flags = fcntl(op.fd, F_GETFL);
+    if (flags >= 0 && (flags & O_NONBLOCK) == 0) fcntl(op.fd, F_SETFL, flags | O_NONBLOCK);
   }
 
   // True when it is over.
   bool attempt(Source& source, Operation& op) noexcept {
     if (op.kind == Kind::connect && op.progress > 0) return finish_connect(op);
-    const int result = perform(op);
+    const bool with_care = source.shared && (op.kind == Kind::read || op.kind == Kind::write ||
+                                             op.kind == Kind::accept);
+    const int result = with_care ? perform_on_shared(op, source.no_nowait) : perform(op);
     const Direction direction = direction_of(op);
     if (result == -EAGAIN || result == -EWOULDBLOCK || result == -EINPROGRESS) {
       if (op.kind == Kind::connect) op.progress = 1;
@@ -218,6 +246,12 @@ class Epoll final : public Backend {
     }
     Source& source = op.incarnation != 0 ? source_of(op) : source_at(op.fd);
     OperationQueue& queue = source.queue(direction_of(op));
+    if (op.incarnation == 0) {
+      const Identity now = identity_of(op.fd);
+      // Those who wait already wait for what had this number before.
+      if (source.incarnation == 0 && source.identity != now) end_foreign(source);
+      source.identity = now;
+    }
     queue.push(op);
     if (op.incarnation != 0) {
       if (source.registered || add(source, op)) return false;
@@ -253,12 +287,14 @@ class Epoll final : public Backend {
     for (std::size_t fd = 0; fd < sources_.size(); ++fd) {
       Source& source = sources_[fd];
       if (source.incarnation != 0 || (source.in.empty() && source.out.empty())) continue;
-      if (fcntl(static_cast<int>(fd), F_GETFD) >= 0) continue;
-      for (OperationQueue* queue : {&source.in, &source.out}) {
-        while (Operation* op = queue->pop()) {
-          --foreign_;
-          finish(*op, -EBADF);
-        }
+      if (source.identity != identity_of(static_cast<int>(fd))) end_foreign(source);
+    }
+  }
+  void end_foreign(Source& source) noexcept {
+    for (OperationQueue* queue : {&source.in, &source.out}) {
+      while (Operation* op = queue->pop()) {
+        --foreign_;
+        finish(*op, -EBADF);
       }
     }
   }

@@ -37,21 +37,25 @@ const char* advice(int number) noexcept {
 }
 
 std::string sentence(int number, std::string_view what, std::string_view on,
-                     std::string_view more) {
+                     std::string_view to_do) {
+  constexpr std::size_t kMost = 1024;
   std::string text(what);
-  text += " on " + std::string(on) + " failed: " + std::strerror(number) + " (errno " +
-          std::to_string(number) + ").";
-  if (!more.empty()) text += " " + std::string(more);
+  text += " on " + std::string(on.substr(0, kMost));
+  if (on.size() > kMost) text += "... (" + std::to_string(on.size()) + " bytes)";
+  text +=
+      " failed: " + std::string(std::strerror(number)) + " (errno " + std::to_string(number) + ").";
+  const char* const known = advice(number);
+  if (to_do.empty() && known != nullptr) to_do = known;
+  if (!to_do.empty()) text += " " + std::string(to_do);
   return text;
 }
 
 }  // namespace
 
 IoError::IoError(int number, std::string_view what, std::string_view on)
-    : IoError(number, what, on, advice(number)) {}
-
-IoError::IoError(int number, std::string_view what, std::string_view on, std::string_view more)
-    : Error(Errc::io_failed, sentence(number, what, on, more)), number_(number) {}
+    : IoError(number, what, on, std::string_view()) {}
+IoError::IoError(int number, std::string_view what, std::string_view on, std::string_view to_do)
+    : Error(Errc::io_failed, sentence(number, what, on, to_do)), number_(number) {}
 
 void throw_io_error(std::string_view what, std::string_view on) { throw IoError(errno, what, on); }
 

@@ -26,7 +26,8 @@ Pipe make_pipe() {
   int ends[2];
   const int done = pipe2(ends, O_CLOEXEC);
   Descriptor from = take_descriptor(done == 0 ? ends[0] : -1, "pipe", "a new pipe");
-  return Pipe(ByteStream(std::move(from), false), ByteStream(Descriptor(ends[1]), false));
+  Descriptor to = take_descriptor(ends[1], "pipe", "a new pipe");
+  return Pipe(ByteStream(std::move(from), false), ByteStream(std::move(to), false));
 }
 
 }  // namespace tiffany

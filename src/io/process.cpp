@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <functional>
+#include <map>
+#include <string_view>
 
 #include "io/quiet_pipe.hpp"
 #include "tiffany/base/error.hpp"
@@ -25,7 +29,7 @@ namespace {
 // What is said to posix_spawn, and freed again.
 class SpawnPlan {
  public:
-  SpawnPlan() noexcept {
+  explicit SpawnPlan(bool own_group) noexcept {
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     sigset_t none;
@@ -34,7 +38,10 @@ class SpawnPlan {
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes,
+                             static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
   }
   ~SpawnPlan() {
     posix_spawn_file_actions_destroy(&actions);
@@ -62,29 +69,89 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return out;
 }
 
-std::vector<std::string> environment_with(const std::vector<std::string>& more) {
-  std::vector<std::string> all;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string_view entry = *each;
-    bool replaced = false;
-    for (const std::string& other : more) {
-      const std::size_t length = other.find('=') + 1;
-      replaced = replaced || entry.substr(0, length) == std::string_view(other).substr(0, length);
-    }
-    if (!replaced) all.emplace_back(entry);
-  }
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+// What a program needs to find its way: no secrets are kept under these names.
+bool is_basic(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 10> kBasics = {
+      "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM"};
+  return name.starts_with("LC_") ||
+         std::find(kBasics.begin(), kBasics.end(), name) != kBasics.end();
 }
 
-Task<std::string> read_all(ByteStream* from, std::size_t most, const std::string* name) {
-  std::string all;
+// Errors name the command, and a command may carry a book in its arguments.
+std::string shown(const std::string& text) {
+  constexpr std::size_t kMost = 200;
+  if (text.size() <= kMost) return text;
+  return text.substr(0, kMost) + "... (" + std::to_string(text.size()) + " bytes)";
+}
+
+void refuse_zero(const std::string& text, const char* what, const std::string& command) {
+  if (text.find('\0') == std::string::npos) return;
+  throw Error(Errc::bad_argument, "The command " + shown(command) + " has a zero byte in " + what +
+                                      ", and would be cut off there. Hand binary data over through "
+                                      "its input.");
+}
+
+// Why it could not be started, as far as the system tells; empty when there is nothing to add.
+std::string why_not_started(int error, const std::string& program, const std::string& directory) {
+  if (!directory.empty()) {
+    struct stat about{};
+    const std::string its = "Its working directory \"" + shown(directory) + "\" ";
+    if (stat(directory.c_str(), &about) != 0) {
+      return errno == ENOENT ? its + "does not exist." : its + "cannot be reached.";
+    }
+    if (!S_ISDIR(about.st_mode)) return its + "is not a directory.";
+    if (access(directory.c_str(), X_OK) != 0) return its + "may not be entered.";
+  }
+  if (error != ENOENT) return {};
+  return program.find('/') == std::string::npos
+             ? "No program of that name is in PATH, or the interpreter in its first line is "
+               "missing."
+             : "There is no such file, or the interpreter in its first line is missing.";
+}
+
+// What a command writes, up to a limit.
+class Captured {
+ public:
+  explicit Captured(std::size_t limit) noexcept : limit_(limit) {}
+  void add(const char* bytes, std::size_t count) {
+    const std::size_t kept = std::min(count, limit_ - text_.size());
+    text_.append(bytes, kept);
+    dropped_ += count - kept;
+  }
+  std::uint64_t dropped() const noexcept { return dropped_; }
+  std::string take() && {
+    if (dropped_ > 0) text_ += "\n[and " + std::to_string(dropped_) + " more bytes]\n";
+    return std::move(text_);
+  }
+
+ private:
+  std::size_t limit_;
+  std::string text_;
+  std::uint64_t dropped_ = 0;
+};
+
+Task<void> read_all(ByteStream* from, Captured* into) {
   std::array<char, 4096> room;
   for (;;) {
     const std::size_t n = co_await from->read(room);
-    if (n == 0) co_return all;
-    if (all.size() + n > most) throw IoError(EFBIG, "read of the output", *name);
-    all.append(room.data(), n);
+    if (n == 0) co_return;
+    into->add(room.data(), n);
+  }
+}
+
+// What is in a pipe now. As much as a pipe can hold at most: somebody may go on writing.
+void drain(const ByteStream& from, Captured& into) {
+  const int fd = from.descriptor().fd();
+  const int flags = fcntl(fd, F_GETFL);
+  fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+  std::int64_t left = fcntl(fd, F_GETPIPE_SZ);
+  std::array<char, 4096> room;
+  while (left > 0) {
+    const ssize_t n = ::read(fd, room.data(), room.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    into.add(room.data(), static_cast<std::size_t>(n));
+    left -= n;
   }
 }
 
@@ -105,13 +172,44 @@ std::string Command::text() const {
   return out;
 }
 
+// Of what is inherited, what is not set anew; then what is set, each name once.
+std::vector<std::string> Command::environment() const {
+  std::map<std::string, std::string, std::less<>> set;
+  for (const auto& [name, value] : environment_) set[name] = value;
+  std::vector<std::string> all;
+  for (char** each = environ; inherits_ != Inherits::nothing && *each != nullptr; ++each) {
+    const std::string_view entry = *each;
+    const std::string_view name = entry.substr(0, entry.find('='));
+    if (inherits_ == Inherits::basics && !is_basic(name)) continue;
+    if (set.find(name) == set.end()) all.emplace_back(entry);
+  }
+  for (const auto& [name, value] : set) all.push_back(name + "=" + value);
+  return all;
+}
+
+void Command::check() const {
+  const std::string name = words_[0];
+  for (const std::string& word : words_) refuse_zero(word, "an argument", name);
+  refuse_zero(directory_, "its working directory", name);
+  for (const auto& [key, value] : environment_) {
+    refuse_zero(key, "the name of a variable", name);
+    refuse_zero(value, "the value of a variable", name);
+    if (!key.empty() && key.find('=') == std::string::npos) continue;
+    throw Error(Errc::bad_argument, "The command " + shown(name) +
+                                        " has a variable in its environment whose name is \"" +
+                                        shown(key) + "\". A name is not empty and has no '='.");
+  }
+}
+
 std::string ExitStatus::text() const {
   if (signal != 0) return "killed by signal " + std::to_string(signal);
   return "exit code " + std::to_string(code);
 }
 
-Process::Process(const Command& command) : name_(command.text()) {
-  SpawnPlan plan;
+Process::Process(const Command& command)
+    : name_(shown(command.text())), own_group_(command.own_group_) {
+  command.check();
+  SpawnPlan plan(own_group_);
   // The ends that the child gets; closed here when it has them.
   std::vector<ByteStream> theirs;
   const auto give = [&](bool piped, int number, ByteStream& ours, bool we_write) {
@@ -137,10 +235,12 @@ Process::Process(const Command& command) : name_(command.text()) {
   // What this process has inherited itself without a mark that it be closed.
   posix_spawn_file_actions_addclosefrom_np(&plan.actions, 3);
   std::vector<std::string> words = command.words_;
-  std::vector<std::string> environment = environment_with(command.environment_);
+  std::vector<std::string> environment = command.environment();
   const int error = posix_spawnp(&pid_, words[0].c_str(), &plan.actions, &plan.attributes,
                                  pointers_to(words).data(), pointers_to(environment).data());
-  if (error != 0) throw IoError(error, "start", name_);
+  if (error != 0) {
+    throw IoError(error, "start", name_, why_not_started(error, words[0], command.directory_));
+  }
   ended_ = false;
   const auto handle = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   if (handle < 0) {
@@ -159,6 +259,7 @@ Process::Process(Process&& other) noexcept
       output_(std::move(other.output_)),
       errors_(std::move(other.errors_)),
       status_(other.status_),
+      own_group_(other.own_group_),
       ended_(std::exchange(other.ended_, true)) {}
 
 Process& Process::operator=(Process&& other) noexcept {
@@ -171,6 +272,7 @@ Process& Process::operator=(Process&& other) noexcept {
     output_ = std::move(other.output_);
     errors_ = std::move(other.errors_);
     status_ = other.status_;
+    own_group_ = other.own_group_;
     ended_ = std::exchange(other.ended_, true);
   }
   return *this;
@@ -178,6 +280,13 @@ Process& Process::operator=(Process&& other) noexcept {
 
 void Process::kill(int signal) const noexcept {
   if (!ended_) ::kill(pid_, signal);  // not reaped, so the number is still its own
+}
+
+void Process::kill_group(int signal) const noexcept {
+  if (ended_) return;
+  // The group has the number of the process, and keeps it at least until that is reaped.
+  if (own_group_) ::kill(-pid_, signal);
+  ::kill(pid_, signal);  // it may have left the group
 }
 
 void Process::reap() noexcept {
@@ -194,8 +303,12 @@ void Process::reap() noexcept {
 
 void Process::kill_and_reap() noexcept {
   if (ended_) return;
-  kill(SIGKILL);
+  kill_group(SIGKILL);
   reap();
+}
+
+Task<void> Process::ended() {
+  if (!ended_) co_await readable(handle_);
 }
 
 Task<ExitStatus> Process::wait() {
@@ -206,21 +319,28 @@ Task<ExitStatus> Process::wait() {
   co_return status_;
 }
 
-Task<ProcessOutput> run_command(Command command, std::string input, std::size_t most) {
-  const std::string name = command.text();
+Task<ProcessOutput> run_command(Command command, std::string input, RunOptions options) {
   Process process(std::move(command).pipe_input().pipe_output().pipe_errors());
-  std::string output;
-  std::string errors;
+  Captured output(options.limit());
+  Captured errors(options.limit());
   co_await scope([&](Scope& s) -> Task<void> {
-    auto writes = s.spawn(write_all, &process.input(), &input);
-    auto out = s.spawn(read_all, &process.output(), most, &name);
-    auto err = s.spawn(read_all, &process.errors(), most, &name);
-    output = co_await out;
-    errors = co_await err;
-    co_await writes;
+    s.spawn(write_all, &process.input(), &input);
+    s.spawn(read_all, &process.output(), &output);
+    s.spawn(read_all, &process.errors(), &errors);
+    co_await process.ended();
+    // Whoever has the pipes now is not the command: it is ended, or not waited for.
+    process.kill_group(SIGKILL);
+    s.cancel("the command has ended");
   });
+  drain(process.output(), output);
+  drain(process.errors(), errors);
   const ExitStatus status = co_await process.wait();
-  co_return ProcessOutput(status, std::move(output), std::move(errors));
+  const std::uint64_t output_dropped = output.dropped();
+  const std::uint64_t errors_dropped = errors.dropped();
+  ProcessOutput all(status, std::move(output).take(), std::move(errors).take());
+  all.output_dropped = output_dropped;
+  all.errors_dropped = errors_dropped;
+  co_return all;
 }
 
 }  // namespace tiffany

@@ -2,8 +2,9 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <ctime>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "io/backend.hpp"
 #include "tiffany/base/error.hpp"
@@ -12,18 +13,43 @@
 namespace tiffany {
 namespace {
 
-// Enough to overlap a few slow calls; what waits in the kernel needs none.
-constexpr std::size_t kThreads = 4;
+// More threads than this are a mistake of the caller, who would hear of it from the system much later.
+constexpr std::size_t kMostThreads = 4096;
+
+std::size_t checked(std::size_t most, const char* what) {
+  if (most >= 1 && most <= kMostThreads) return most;
+  throw Error(Errc::bad_argument, std::string(what) + "(" + std::to_string(most) +
+                                      ") was asked for; from 1 to " + std::to_string(kMostThreads) +
+                                      " threads are possible.");
+}
 
 bool needs_descriptor(Operation::Kind kind) noexcept {
   using Kind = Operation::Kind;
   return kind != Kind::open && kind != Kind::rename && kind != Kind::unlink && kind != Kind::work;
 }
 
+ReactorKind kind_from_environment() {
+  const char* const asked = std::getenv("TIFFANY_REACTOR");
+  const std::string_view text = asked != nullptr ? asked : "";
+  if (text.empty() || text == "automatic") return ReactorKind::automatic;
+  if (text == "uring") return ReactorKind::uring;
+  if (text == "epoll") return ReactorKind::epoll;
+  constexpr std::size_t kShown = 40;
+  throw Error(Errc::no_io,
+              "The environment variable TIFFANY_REACTOR is \"" +
+                  std::string(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "") +
+                  "\", and there is no reactor of that name. Set it to uring (io_uring), epoll or "
+                  "automatic, or unset it: then Tiffany takes the best one that works.");
+}
+
 class SystemReactor final : public Reactor {
  public:
-  explicit SystemReactor(ReactorKind kind) noexcept
-      : clock_(real_clock()), pool_(kThreads), kind_(kind) {}
+  SystemReactor(ReactorKind kind, const ReactorOptions& options)
+      : clock_(real_clock()),
+        files_(options.file_threads()),
+        offloads_(options.offload_threads()),
+        names_(options.name_threads()),
+        kind_(kind) {}
 
   const char* name() const noexcept { return backend_ ? backend_->name() : "none yet"; }
 
@@ -32,7 +58,10 @@ class SystemReactor final : public Reactor {
   void advance_to(Time) override {}
   void wait(std::optional<Time> until, Wakeup& wakeup) override {
     if (backend_ == nullptr) return clock_->wait(until, wakeup);
-    if (!backend_->finished.empty() || pool_.any_over()) return;
+    if (!backend_->finished.empty()) return;
+    for (const io::ThreadPool* pool : {&files_, &offloads_, &names_}) {
+      if (pool->any_over()) return;
+    }
     std::optional<Duration> limit;
     if (until) limit = *until - now();
     backend_->wait(limit, wakeup);
@@ -40,7 +69,9 @@ class SystemReactor final : public Reactor {
 
   bool submit(Scheduler& scheduler, Operation& op) override {
     if (backend_ == nullptr) {
-      pool_.set_wakeup(scheduler.inbox()->wakeup());
+      for (io::ThreadPool* pool : {&files_, &offloads_, &names_}) {
+        pool->set_wakeup(scheduler.inbox()->wakeup());
+      }
       backend_ = make_backend();
     }
     if (op.fd < 0 && needs_descriptor(op.kind)) {  // it was closed, or never open
@@ -56,7 +87,7 @@ class SystemReactor final : public Reactor {
       return true;
     }
     if (op.pooled) {
-      pool_.submit(op);
+      pool_of(op).submit(op);
     } else if (backend_->submit(op)) {
       op.state = Operation::State::idle;
       return true;
@@ -67,7 +98,7 @@ class SystemReactor final : public Reactor {
   bool take_back(Operation& op) noexcept override {
     if (op.state != Operation::State::in_flight || op.asked_for) return false;
     op.asked_for = true;
-    if (op.pooled ? pool_.take_back(op) : backend_->take_back(op)) {
+    if (op.pooled ? pool_of(op).take_back(op) : backend_->take_back(op)) {
       op.state = Operation::State::idle;
       --in_flight_;
       return true;
@@ -80,7 +111,7 @@ class SystemReactor final : public Reactor {
     if (op.state == Operation::State::over) {
       backend_->finished.remove(op);
     } else if (op.pooled) {
-      pool_.drop(op);
+      pool_of(op).drop(op);
     } else {
       backend_->drop(op);
     }
@@ -108,16 +139,7 @@ class SystemReactor final : public Reactor {
  private:
   std::unique_ptr<io::Backend> make_backend() {
     ReactorKind kind = kind_;
-    if (const char* asked = std::getenv("TIFFANY_REACTOR");
-        asked != nullptr && kind == ReactorKind::automatic) {
-      const std::string_view text = asked;
-      if (text == "uring") kind = ReactorKind::uring;
-      if (text == "epoll") kind = ReactorKind::epoll;
-      if (kind == ReactorKind::automatic && text != "automatic") {
-        throw Error(Errc::no_io, "TIFFANY_REACTOR is \"" + std::string(text) +
-                                     "\"; it can be uring, epoll or automatic.");
-      }
-    }
+    if (kind == ReactorKind::automatic) kind = kind_from_environment();
     if (kind == ReactorKind::uring || kind == ReactorKind::automatic) {
       if (std::unique_ptr<io::Backend> uring = io::make_uring()) return uring;
     }
@@ -127,10 +149,16 @@ class SystemReactor final : public Reactor {
           "io_uring was asked for, but this kernel does not allow it or lacks a part of it. "
           "Use TIFFANY_REACTOR=epoll, or leave the choice to Tiffany.");
     }
-    return io::make_epoll(kind == ReactorKind::blocking ? nullptr : &pool_);
+    return io::make_epoll(kind == ReactorKind::blocking ? nullptr : &files_);
+  }
+  io::ThreadPool& pool_of(const Operation& op) noexcept {
+    if (op.kind != Operation::Kind::work) return files_;
+    return op.flags == Operation::kNames ? names_ : offloads_;
   }
   void deliver(Scheduler& scheduler) noexcept {
-    while (Operation* op = pool_.next_over()) backend_->over(*op);
+    for (io::ThreadPool* pool : {&files_, &offloads_, &names_}) {
+      while (Operation* op = pool->next_over()) backend_->over(*op);
+    }
     while (Operation* op = backend_->finished.pop()) {
       leave(*op);
       op->done(scheduler, *op);
@@ -143,7 +171,9 @@ class SystemReactor final : public Reactor {
   }
 
   std::unique_ptr<Reactor> clock_;
-  io::ThreadPool pool_;
+  io::ThreadPool files_;
+  io::ThreadPool offloads_;
+  io::ThreadPool names_;
   std::unique_ptr<io::Backend> backend_;
   ReactorKind kind_;
   std::size_t asked_for_ = 0;  // operations that are being taken back
@@ -151,8 +181,21 @@ class SystemReactor final : public Reactor {
 
 }  // namespace
 
-std::unique_ptr<Reactor> system_reactor(ReactorKind kind) {
-  return std::make_unique<SystemReactor>(kind);
+ReactorOptions&& ReactorOptions::offload_threads(std::size_t most) && {
+  offload_ = checked(most, "offload_threads");
+  return std::move(*this);
+}
+ReactorOptions&& ReactorOptions::name_threads(std::size_t most) && {
+  names_ = checked(most, "name_threads");
+  return std::move(*this);
+}
+ReactorOptions&& ReactorOptions::file_threads(std::size_t most) && {
+  files_ = checked(most, "file_threads");
+  return std::move(*this);
+}
+
+std::unique_ptr<Reactor> system_reactor(ReactorKind kind, ReactorOptions options) {
+  return std::make_unique<SystemReactor>(kind, options);
 }
 std::unique_ptr<Reactor> system_reactor() { return system_reactor(ReactorKind::automatic); }
 

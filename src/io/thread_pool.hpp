@@ -1,13 +1,15 @@
-// A few threads for what would block: files where there is no io_uring, names of hosts, and the
-// functions that users offload. Internal.
+// Threads for what would block: files where there is no io_uring, names of hosts, and the functions
+// that users offload. Each of the three has a pool of its own, so that one cannot starve another.
+// Internal.
+//
+// A pool starts threads while there is more to do than threads are idle, up to its bound, and ends
+// them when they have been idle for a while. A cancel does not wait for a thread where it need not:
+// the thread keeps what it works on alive, finishes it, and throws the result away.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include <memory>
 
 #include "tiffany/core/operation.hpp"
 #include "tiffany/core/reactor.hpp"
@@ -16,39 +18,31 @@ namespace tiffany::io {
 
 class ThreadPool {
  public:
-  explicit ThreadPool(std::size_t most) noexcept : most_(most) {}
-  // Waits for what is running. Nothing may be queued any more.
+  explicit ThreadPool(std::size_t most);
+  // Waits for idle threads to end. Nothing may be queued, and nothing may run but what was abandoned:
+  // a thread that still does is left to itself and ends when that is over.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   // Whom to wake when something is over.
-  void set_wakeup(Wakeup& wakeup) noexcept { wakeup_ = &wakeup; }
-  // Queues it; a thread will perform() it. Starts one more thread while fewer than allowed are there
-  // and none is idle.
+  void set_wakeup(Wakeup& wakeup) noexcept;
+  // Queues it; a thread will perform() it.
   void submit(Operation& op);
-  // True when it had not begun, and is gone.
+  // True when it had not begun, or can be abandoned: it is gone. False: it must be waited for.
   bool take_back(Operation& op) noexcept;
-  // Waits until it is over, and does not report it.
+  // The same, and waits for what cannot be abandoned. It is not reported.
   void drop(Operation& op) noexcept;
+  // A descriptor is about to be closed. What is queued for it ends with -ECANCELED; what runs on it
+  // keeps the number from being given to another file until it is over (io/held_open.hpp).
+  void closing(int fd) noexcept;
   // Takes out what is over, one after the other; null when there is no more. Cheap then.
   Operation* next_over() noexcept;
-  bool any_over() const noexcept { return any_over_.load(); }
+  bool any_over() const noexcept;
 
  private:
-  void serve() noexcept;
-
-  std::mutex mutex_;
-  std::condition_variable work_;  // something was queued, or the end has come
-  std::condition_variable done_;  // something is over
-  OperationQueue queue_;
-  OperationQueue over_;
-  std::atomic<bool> any_over_{false};
-  std::vector<std::thread> threads_;
-  std::size_t most_;
-  std::size_t idle_ = 0;
-  bool ending_ = false;
-  Wakeup* wakeup_ = nullptr;
+  struct State;
+  std::shared_ptr<State> state_;  // a thread that was abandoned outlives the pool
 };
 
 }  // namespace tiffany::io

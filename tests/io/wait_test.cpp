@@ -1,18 +1,22 @@
 // Waiting for descriptors of others, for signals, and for threads.
 #include "tiffany/io/wait.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "io/reactors.hpp"
 #include "support/harness.hpp"
 #include "tiffany/io/offload.hpp"
+#include "tiffany/io/pipe.hpp"
 #include "tiffany/io/resolve.hpp"
 #include "tiffany/io/signals.hpp"
 
@@ -65,6 +69,120 @@ TEST_P(WaitTest, T8_AClosedDescriptorEndsItsWaitWithAnError) {
   scheduler.run();
   EXPECT_NE(what_of(outcome_of(waiting, false).error()).find("The descriptor is closed"),
             std::string::npos);
+}
+
+// Lets the tasks begin what they have to wait for, and the kernel hear of it.
+void settle(Scheduler& scheduler) {
+  for (int i = 0; i < 3; ++i) scheduler.poll(scheduler.now() + 1ms);
+}
+
+// Drives it until the task has ended, for two seconds at most.
+bool ends(Scheduler& scheduler, const Handle<int>& task) {
+  const Time end = scheduler.now() + 2s;
+  while (!task.done() && scheduler.now() < end) scheduler.poll(end);
+  return task.done();
+}
+
+TEST_P(WaitTest, ADescriptorThatIsClosedWhileTheKernelWaitsForItEndsTheWaitWithAnError) {
+  const int event = eventfd(0, EFD_NONBLOCK);
+  Scheduler scheduler(options());
+  auto waiting = scheduler.spawn(waits, event);
+  settle(scheduler);
+  close(event);
+  ASSERT_TRUE(ends(scheduler, waiting));
+  EXPECT_NE(what_of(outcome_of(waiting, false).error()).find("The descriptor is closed"),
+            std::string::npos);
+}
+
+TEST_P(WaitTest, ADescriptorWhoseNumberIsGivenToAnotherEndsTheWaitWithAnError) {
+  int ends_of_pipe[2];
+  ASSERT_EQ(pipe(ends_of_pipe), 0);
+  Scheduler scheduler(options());
+  auto waiting = scheduler.spawn(waits, ends_of_pipe[0]);
+  settle(scheduler);
+  const int another = eventfd(0, EFD_NONBLOCK);
+  ASSERT_EQ(dup2(another, ends_of_pipe[0]), ends_of_pipe[0]);
+  ASSERT_TRUE(ends(scheduler, waiting));
+  EXPECT_TRUE(outcome_of(waiting, false).failed());
+  for (const int fd : {ends_of_pipe[0], ends_of_pipe[1], another}) close(fd);
+}
+
+Task<void> notes(int fd, int number, std::vector<int>* order) {
+  co_await readable(fd);
+  order->push_back(number);
+}
+
+TEST_P(WaitTest, ThoseWhoWaitForOneDescriptorWakeInTheOrderTheyCame) {
+  const int event = eventfd(0, EFD_NONBLOCK);
+  {
+    Scheduler scheduler(options());
+    std::vector<int> order;
+    for (int i = 0; i < 5; ++i) scheduler.spawn(notes, event, i, &order);
+    settle(scheduler);
+    scheduler.spawn(wakes, event);
+    scheduler.run();
+    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+  }
+  close(event);
+}
+
+Task<void> notes_a_byte(const ByteStream* from, int number, std::vector<std::string>* order) {
+  std::array<char, 1> room;
+  co_await from->read(room);
+  order->push_back(std::to_string(number) + room[0]);
+}
+
+TEST_P(WaitTest, ThoseWhoReadFromOneDescriptorGetItsBytesInTheOrderTheyCame) {
+  Scheduler scheduler(options());
+  Pipe made = make_pipe();
+  std::vector<std::string> order;
+  for (int i = 0; i < 5; ++i) scheduler.spawn(notes_a_byte, &made.read_end, i, &order);
+  settle(scheduler);
+  ASSERT_EQ(write(made.write_end.descriptor().fd(), "abcde", 5), 5);
+  scheduler.run();
+  EXPECT_EQ(order, (std::vector<std::string>{"0a", "1b", "2c", "3d", "4e"}));
+}
+
+Task<std::size_t> reads_from(const ByteStream* from) {
+  std::array<char, 16> room;
+  co_return co_await from->read(room);
+}
+
+Task<bool> gives_up_reading(const ByteStream* from) {
+  const auto outcome = co_await within(1ms, reads_from(from));
+  co_return outcome.timed_out();
+}
+
+// What another process shares with us must not change under its feet.
+TEST_P(WaitTest, AReadLeavesADescriptorOfSomebodyElseAsItWas) {
+  int shared[2];
+  ASSERT_EQ(pipe(shared), 0);
+  {
+    const ByteStream input(Descriptor(dup(shared[0])), false);
+    EXPECT_TRUE(run(gives_up_reading, &input).value());
+    EXPECT_EQ(fcntl(shared[0], F_GETFL) & O_NONBLOCK, 0);
+    ASSERT_EQ(write(shared[1], "abc", 3), 3);
+    EXPECT_EQ(run(reads_from, &input).value(), 3u);
+    EXPECT_EQ(fcntl(shared[0], F_GETFL) & O_NONBLOCK, 0);
+  }
+  close(shared[0]);
+  close(shared[1]);
+}
+
+TEST_P(WaitTest, AReadFromADescriptorThatSomebodyMadeNonBlockingCanBeCancelled) {
+  int ends_of_pipe[2];
+  ASSERT_EQ(pipe2(ends_of_pipe, O_NONBLOCK), 0);
+  {
+    const ByteStream input{Descriptor(ends_of_pipe[0]), false};
+    Scheduler scheduler(options());
+    auto reading = scheduler.spawn(gives_up_reading, &input);
+    settle(scheduler);
+    const Time end = scheduler.now() + 2s;
+    while (!reading.done() && scheduler.now() < end) scheduler.poll(end);
+    EXPECT_TRUE(reading.done());
+    close(ends_of_pipe[1]);
+    scheduler.run();
+  }
 }
 
 TEST_P(WaitTest, T8_AWaitForADescriptorThatIsNotOpenIsAnError) {

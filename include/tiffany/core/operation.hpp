@@ -8,18 +8,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace tiffany {
 
 class Scheduler;
 
-// A function that may block, for a thread of its own. Returns the result of its operation.
-class BlockingWork {
+// A function that may block, for a thread. Returns the result of its operation. Made by
+// std::make_shared: the thread that runs it keeps it alive, also when nobody waits for it any more.
+class BlockingWork : public std::enable_shared_from_this<BlockingWork> {
  public:
+  virtual ~BlockingWork() = default;
   virtual int run() noexcept = 0;
-
- protected:
-  ~BlockingWork() = default;
 };
 
 class Operation {
@@ -39,8 +39,10 @@ class Operation {
     open,      // memory: path, flags, size: mode; the result is a descriptor
     rename,    // memory, other: the two paths
     unlink,    // memory: path, flags
-    work,      // memory is a BlockingWork
+    work,      // memory is a BlockingWork; flags: a Lane
   };
+  // Which threads do the work.
+  enum Lane : int { kOffload = 0, kNames = 1 };
   enum class State : std::uint8_t {
     idle,
     in_flight,
@@ -73,9 +75,17 @@ class Operation {
   State state = State::idle;
   // A stream: fewer bytes than were asked for mean that there are no more for now.
   bool stream = false;
-  // For the reactor: it has been asked for; a thread has it.
+  // The descriptor was made by us and names an open file that no other process has, so that it may
+  // be made non-blocking.
+  bool made_here = false;
+  // Of work: it uses what belongs to the waiter, who therefore waits for its end in any case.
+  bool joined = false;
+  // For the reactor: it has been asked for; a thread has it; it waits behind another one, or for its
+  // descriptor to become ready.
   bool asked_for = false;
   bool pooled = false;
+  bool queued = false;
+  bool awaits_ready = false;
 
   // For the reactor: its place in a queue.
   Operation* next = nullptr;

@@ -14,18 +14,21 @@ class Pressure;
 class Descriptor {
  public:
   Descriptor() noexcept = default;
-  // Owns it from now on.
+  // Owns it from now on. Other processes may share what it names (standard input, a socket that was
+  // handed down): its flags are left as they are.
   explicit Descriptor(int fd) noexcept;
   ~Descriptor() { close(); }
   Descriptor(Descriptor&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)),
         incarnation_(other.incarnation_),
+        made_here_(other.made_here_),
         pressure_(other.pressure_) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
     if (this != &other) {
       close();
       fd_ = std::exchange(other.fd_, -1);
       incarnation_ = other.incarnation_;
+      made_here_ = other.made_here_;
       pressure_ = other.pressure_;
     }
     return *this;
@@ -42,13 +45,20 @@ class Descriptor {
   // Gives it away unclosed.
   int release() noexcept { return std::exchange(fd_, -1); }
 
+  // True when take_descriptor() made it: no other process has it, and it may be made non-blocking.
+  bool made_here() const noexcept { return made_here_; }
+
  private:
+  friend Descriptor take_descriptor(int fd, std::string_view what, std::string_view on);
+
   int fd_ = -1;
   std::uint32_t incarnation_ = 0;
+  bool made_here_ = false;
   Pressure* pressure_ = nullptr;
 };
 
-// The result of a system call that gives a descriptor, or an IoError for what is in errno.
+// The result of a system call that makes a descriptor which no other process has, or an IoError for
+// what is in errno.
 Descriptor take_descriptor(int fd, std::string_view what, std::string_view on);
 
 }  // namespace tiffany

@@ -4,6 +4,9 @@
 // taken back, and the task leaves it when the kernel has let go of its memory. After completion: the
 // result wins, also when part of a write had gone (its count is returned), and the next suspension
 // throws. So no byte that was received or sent is ever forgotten.
+//
+// The kernel lets go at once of everything that waits for a peer, a process or a signal. A change of a
+// file that has begun (write, sync, rename) takes as long as the disk takes, cancelled or not.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +38,7 @@ class IoCall : public SystemCall, protected Operation {
  protected:
   IoCall(Kind what, const Descriptor& on) noexcept : IoCall(what, on.fd()) {
     incarnation = on.incarnation();
+    made_here = on.made_here();
     if (takes_in(what)) pressure_ = on.pressure();
   }
   // A descriptor of somebody else, or none.

@@ -2,18 +2,26 @@
 //
 //   std::string text = co_await offload(parse, std::move(bytes));
 //
-// A scheduler has four such threads at most; more calls wait their turn. The function gets
-// its arguments by value and must not touch tasks, scheduler or anything else that is not made for
-// threads. What it returns or throws comes out of the await.
+// The function gets its arguments by value and must not touch tasks, scheduler or anything else that
+// is not made for threads. What it returns or throws comes out of the await. How many threads there
+// may be is an option (ReactorOptions::offload_threads, io/system_reactor.hpp); more calls wait their
+// turn. For the names of hosts use resolve(), which has threads of its own.
 //
 // Cancel. Before start: the function is not called. While parked: it is not called when no thread has
-// begun it; a function that runs cannot be stopped, and the task waits for its end. After completion:
-// the result wins, and the next suspension throws.
+// begun it. A function that runs cannot be stopped: it is abandoned. The task goes on at once, the
+// thread runs the function to its end, and function, arguments and result (or exception) are
+// destroyed on that thread. After completion: the result wins, and the next suspension throws.
+//
+// So the function must own what it uses: no references to variables of the task that awaits it, which
+// may be gone. Where it has to use them, use offload_joined, whose cancel waits for the function.
+// When the program ends while a function that was abandoned runs, the function is cut off.
 #pragma once
 
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -23,57 +31,102 @@
 
 namespace tiffany {
 
+namespace detail {
+
+// The function, what it is called with, and what comes of it: shared by the thread and the waiter.
 template <class F, class... Args>
-class [[nodiscard("offload does nothing until awaited: co_await offload(...)")]] Offload final
-    : public IoCall,
-      private BlockingWork {
+class OffloadedWork final : public BlockingWork {
  public:
   using T = std::invoke_result_t<F, Args...>;
-  static constexpr CallName call_name{"offload"};
+  using Value = std::conditional_t<std::is_void_v<T>, char, T>;
 
   template <class G, class... As>
-  explicit Offload(std::in_place_t, G&& f, As&&... args)
-      : IoCall(Kind::work, -1), f_(std::forward<G>(f)), args_(std::forward<As>(args)...) {}
-  Answer start(Scheduler& scheduler, TaskRecord& task) {
-    memory = static_cast<BlockingWork*>(this);
-    return IoCall::start(scheduler, task);
-  }
-  T finish() {
-    if (error_ != nullptr) std::rethrow_exception(std::move(error_));
-    outcome();
-    if constexpr (!std::is_void_v<T>) return std::move(*value_);
-  }
-
- private:
-  using Value = std::conditional_t<std::is_void_v<T>, char, T>;
+  explicit OffloadedWork(std::in_place_t, G&& f, As&&... args)
+      : f_(std::forward<G>(f)), args_(std::forward<As>(args)...) {}
 
   int run() noexcept override {
     try {
       if constexpr (std::is_void_v<T>) {
         std::apply(std::move(f_), std::move(args_));
       } else {
-        value_.emplace(std::apply(std::move(f_), std::move(args_)));
+        value.emplace(std::apply(std::move(f_), std::move(args_)));
       }
     } catch (...) {
-      error_ = std::current_exception();
+      error = std::current_exception();
     }
     return 0;
   }
-  const char* verb() const noexcept override { return "offload"; }
-  std::string subject() const override { return "a thread"; }
 
+  std::optional<Value> value;
+  std::exception_ptr error;
+
+ private:
   F f_;
   std::tuple<Args...> args_;
-  std::optional<Value> value_;
-  std::exception_ptr error_;
 };
+
+}  // namespace detail
+
+template <class F, class... Args>
+class [[nodiscard("offload does nothing until awaited: co_await offload(...)")]] Offload final
+    : public IoCall {
+  using Work = detail::OffloadedWork<F, Args...>;
+
+ public:
+  using T = typename Work::T;
+  using value_type = T;
+  static constexpr CallName call_name{"offload"};
+
+  Offload(std::shared_ptr<Work> work, bool join, Lane lane) noexcept
+      : IoCall(Kind::work, -1), work_(std::move(work)) {
+    memory = static_cast<BlockingWork*>(work_.get());
+    joined = join;
+    flags = lane;
+  }
+  T finish() {
+    if (work_->error != nullptr) std::rethrow_exception(std::move(work_->error));
+    outcome();
+    if constexpr (!std::is_void_v<T>) return std::move(*work_->value);
+  }
+
+ private:
+  const char* verb() const noexcept override { return "offload"; }
+  std::string subject() const override {
+    return flags == kNames ? "a thread for names of hosts" : "a thread";
+  }
+
+  std::shared_ptr<Work> work_;
+};
+
+namespace detail {
+
+template <class F, class... Args>
+auto offload_to(Operation::Lane lane, bool join, F&& f, Args&&... args) {
+  using Work = OffloadedWork<std::decay_t<F>, std::decay_t<Args>...>;
+  return Offload<std::decay_t<F>, std::decay_t<Args>...>(
+      std::make_shared<Work>(std::in_place, std::forward<F>(f), std::forward<Args>(args)...), join,
+      lane);
+}
+
+}  // namespace detail
 
 template <class F, class... Args>
 auto offload(F&& f, Args&&... args) {
   detail::refuse_destroyed_twice<F>();
   (detail::refuse_destroyed_twice<Args>(), ...);
-  return Offload<std::decay_t<F>, std::decay_t<Args>...>(std::in_place, std::forward<F>(f),
-                                                         std::forward<Args>(args)...);
+  return detail::offload_to(Operation::kOffload, false, std::forward<F>(f),
+                            std::forward<Args>(args)...);
+}
+
+// For a function that uses what belongs to the task that awaits it, by reference.
+//
+// Cancel: as offload, but a function that runs is waited for, however long it takes.
+template <class F, class... Args>
+auto offload_joined(F&& f, Args&&... args) {
+  detail::refuse_destroyed_twice<F>();
+  (detail::refuse_destroyed_twice<Args>(), ...);
+  return detail::offload_to(Operation::kOffload, true, std::forward<F>(f),
+                            std::forward<Args>(args)...);
 }
 
 }  // namespace tiffany

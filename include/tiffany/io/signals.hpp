@@ -3,13 +3,16 @@
 //   Signals stop({SIGINT, SIGTERM});
 //   co_await stop.next();
 //
-// While such an object lives its signals are blocked in the thread that made it and do nothing else
-// than to wake who waits here. Make it before other threads are started: they inherit the block, and a
-// thread that does not have it takes the signal in the usual way. Cancel: see io/io_call.hpp; a signal
-// that has come is never lost.
+// While such an object lives its signals do nothing else than to wake the tasks that wait here. Any
+// number of objects may name the same signal, in any thread: each of them gets it. When the last one
+// for a signal goes, in whatever order, the signal does again what it did before the first one came.
+//
+// A handler takes the signal, in the thread that the kernel chooses; masks of threads are not touched.
+// So a signal that every thread has blocked does not come, and a system call of your own that a signal
+// interrupts may fail with EINTR. An object keeps up to 65,536 signals that nobody has taken; what
+// comes beyond that is lost, as the kernel does after one. Cancel: see io/io_call.hpp; a signal that
+// has come is never lost. A process made by fork() gets nothing through objects of its parent.
 #pragma once
-
-#include <sys/signalfd.h>
 
 #include <csignal>
 #include <initializer_list>
@@ -18,30 +21,38 @@
 
 namespace tiffany {
 
+namespace detail {
+struct SignalSink;
+}
+
 // Gives the number of the signal.
 class [[nodiscard("next does nothing until awaited: co_await signals.next()")]] NextSignal final
     : public IoCall {
  public:
+  using value_type = int;
   static constexpr CallName call_name{"signal"};
   explicit NextSignal(const Descriptor& from) noexcept : IoCall(Kind::read, from) {
-    size = sizeof info_;
+    size = sizeof number_;
+    stream = true;
   }
   Answer start(Scheduler& scheduler, TaskRecord& task) {
-    memory = &info_;
+    memory = &number_;
     return IoCall::start(scheduler, task);
   }
   int finish() const {
     outcome();
-    return static_cast<int>(info_.ssi_signo);
+    return number_;
   }
 
  private:
   const char* verb() const noexcept override { return "wait for a signal"; }
-  signalfd_siginfo info_{};
+  unsigned char number_ = 0;
 };
 
 class Signals {
  public:
+  // Throws IoError for what is no signal or cannot be caught (SIGKILL, SIGSTOP), Errc::bad_argument
+  // for a fault of the program (SIGSEGV, SIGBUS, SIGFPE, SIGILL), which cannot be waited for.
   explicit Signals(std::initializer_list<int> numbers);
   ~Signals();
   Signals(const Signals&) = delete;
@@ -50,8 +61,8 @@ class Signals {
   NextSignal next() const noexcept { return NextSignal(descriptor_); }
 
  private:
-  sigset_t before_{};
-  Descriptor descriptor_;
+  Descriptor descriptor_;  // the signals that have come, a byte each
+  detail::SignalSink* sink_ = nullptr;
 };
 
 }  // namespace tiffany

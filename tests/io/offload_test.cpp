@@ -1,0 +1,148 @@
+// Functions on threads: abandoned by a cancel, never in each other's way.
+#include "tiffany/io/offload.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/reactors.hpp"
+#include "support/harness.hpp"
+#include "tiffany/io/file.hpp"
+
+namespace tiffany {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Where a function on a thread is stuck until the test opens the gate. Opens by itself after a while,
+// so that a test that is wrong ends, too, and then says so.
+class Gate {
+ public:
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    ++inside_;
+    changed_.notify_all();
+    const bool opened = changed_.wait_for(lock, 5s, [this] { return open_; });
+    gave_up_ = gave_up_ || !opened;
+    --inside_;
+    changed_.notify_all();
+    return opened;
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void wait_until_inside(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, 5s, [&] { return inside_ >= count; });
+  }
+  void wait_until_empty() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, 10s, [&] { return inside_ == 0; });
+  }
+  bool gave_up() {
+    const std::lock_guard lock(mutex_);
+    return gave_up_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int inside_ = 0;
+  bool open_ = false;
+  bool gave_up_ = false;
+};
+using GatePtr = std::shared_ptr<Gate>;
+
+class OffloadTest : public OnEveryReactor {
+ protected:
+  GatePtr gate_ = std::make_shared<Gate>();
+};
+TIFFANY_ON_EVERY_REACTOR(OffloadTest);
+
+bool waits_at(const GatePtr& gate) { return gate->wait(); }
+
+Task<bool> is_stuck(GatePtr gate) { co_return co_await offload(waits_at, gate); }
+
+Task<bool> gives_up_a_stuck_one(GatePtr gate) {
+  const auto outcome = co_await within(1ms, is_stuck(gate));
+  co_return outcome.timed_out();
+}
+
+TEST_P(OffloadTest, AFunctionThatIsStuckIsAbandonedByATimeout) {
+  EXPECT_TRUE(run(gives_up_a_stuck_one, gate_).value());
+  EXPECT_FALSE(gate_->gave_up());
+  gate_->open();
+  gate_->wait_until_empty();
+}
+
+int answers() { return 42; }
+
+Task<int> asks_beside_stuck_ones(GatePtr gate, int stuck) {
+  std::vector<Handle<bool>> all;
+  for (int i = 0; i < stuck; ++i) all.push_back(spawn(is_stuck, gate));
+  co_await yield();
+  const int answer = co_await offload(answers);
+  EXPECT_FALSE(gate->gave_up());
+  for (auto& each : all) each.cancel();
+  co_return answer;
+}
+
+TEST_P(OffloadTest, StuckFunctionsDoNotBlockTheOthers) {
+  EXPECT_EQ(run(asks_beside_stuck_ones, gate_, 12).value(), 42);
+  gate_->open();
+  gate_->wait_until_empty();
+}
+
+Task<std::string> opens_a_fifo(std::string path) {
+  const File file = co_await open_file(path);  // until somebody opens it for writing
+  co_return "opened";
+}
+
+Task<bool> gives_up_a_fifo(std::string path) {
+  const auto outcome = co_await within(1ms, opens_a_fifo(path));
+  co_return outcome.timed_out();
+}
+
+TEST_P(OffloadTest, AnOpenThatIsStuckCanBeCancelled) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "fifo";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  // Lets go of whoever is stuck there, so that a test that is wrong ends, too.
+  bool done = false;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool rescued = false;
+  std::thread rescue([&] {
+    std::unique_lock lock(mutex);
+    rescued = !changed.wait_for(lock, 5s, [&] { return done; });
+    lock.unlock();
+    std::array<char, 1> nothing;
+    const int fd = open(path.c_str(), O_RDWR | O_NONBLOCK);
+    static_cast<void>(nothing);
+    // The thread that was abandoned opens it, and closes it again.
+    std::this_thread::sleep_for(20ms);
+    close(fd);
+  });
+  EXPECT_TRUE(run(gives_up_a_fifo, path).value());
+  {
+    const std::lock_guard lock(mutex);
+    done = true;
+  }
+  changed.notify_all();
+  rescue.join();
+  EXPECT_FALSE(rescued);
+}
+
+}  // namespace
+}  // namespace tiffany
