@@ -9,6 +9,7 @@
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/pressure.hpp"
+#include "tiffany/io/wait.hpp"
 
 namespace tiffany {
 namespace {
@@ -30,6 +31,11 @@ void Descriptor::close() noexcept {
   if (pressure_ != nullptr) Pressure::closing(pressure_, incarnation_);
   const int fd = std::exchange(fd_, -1);
   if (!io::close_later(fd)) ::close(fd);
+}
+
+void announce_close(int fd) noexcept {
+  Scheduler* const scheduler = Scheduler::current();
+  if (fd >= 0 && scheduler != nullptr) scheduler->reactor().closing(fd);
 }
 
 Descriptor take_descriptor(int fd, std::string_view what, std::string_view on) {

@@ -28,7 +28,9 @@ std::int64_t call(Operation& op) noexcept {
       return ready > 0 ? entry.revents : -1;
     }
     case Kind::read:
-      return op.offset < 0 ? ::read(op.fd, bytes, size) : ::pread(op.fd, bytes, size, op.offset);
+      return op.offset < 0
+                 ? ::read(op.fd, bytes, size)
+                 : ::pread(op.fd, bytes, size, op.offset + static_cast<off_t>(op.progress));
     case Kind::write:
       if (op.offset < 0) return ::write(op.fd, bytes, size);
       if (op.flags != 0) {
@@ -139,6 +141,8 @@ int perform(Operation& op) noexcept {
       if (errno == EINTR) continue;
       return -errno;
     }
+    // What of a read came from memory before counts.
+    if (op.kind == Kind::read) return static_cast<int>(op.progress) + static_cast<int>(result);
     if (!op.writes()) return static_cast<int>(result);
     op.progress += static_cast<std::size_t>(result);
     // Nothing of a write that is not empty: asking again would not end.

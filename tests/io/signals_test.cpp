@@ -64,5 +64,19 @@ TEST_P(SignalsTest, TwoObjectsForOneSignalBothGetIt) {
   EXPECT_EQ(outcome_of(two, false).value(), SIGUSR1);
 }
 
+TEST_P(SignalsTest, ASignalThatAThreadWithoutAnObjectTakesComesHereToo) {
+  const Signals signals({SIGUSR1});
+  std::thread([] { raise(SIGUSR1); }).join();
+  EXPECT_EQ(run(takes_one, &signals).value(), SIGUSR1);
+}
+
+TEST_P(SignalsTest, WhatCannotBeWaitedForIsRefusedAndChangesNothing) {
+  const auto before = handler_of(SIGUSR1);
+  EXPECT_EQ(test::code_of(test::thrown_by([] { Signals({SIGUSR1, SIGKILL}); })), Errc::io_failed);
+  EXPECT_EQ(test::code_of(test::thrown_by([] { Signals({SIGUSR1, 65}); })), Errc::io_failed);
+  EXPECT_EQ(test::code_of(test::thrown_by([] { Signals({SIGSEGV}); })), Errc::bad_argument);
+  EXPECT_EQ(handler_of(SIGUSR1), before);
+}
+
 }  // namespace
 }  // namespace tiffany

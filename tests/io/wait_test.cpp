@@ -107,6 +107,24 @@ TEST_P(WaitTest, ADescriptorWhoseNumberIsGivenToAnotherEndsTheWaitWithAnError) {
   for (const int fd : {ends_of_pipe[0], ends_of_pipe[1], another}) close(fd);
 }
 
+Task<void> closes_with_notice(int fd) {
+  announce_close(fd);
+  close(fd);
+  EXPECT_EQ(eventfd(0, EFD_NONBLOCK), fd);  // the kernel cannot tell them apart
+  co_return;
+}
+
+TEST_P(WaitTest, AnAnnouncedCloseEndsTheWaitAlsoWhenTheNumberIsGivenAway) {
+  const int event = eventfd(0, EFD_NONBLOCK);
+  Scheduler scheduler(options());
+  auto waiting = scheduler.spawn(waits, event);
+  settle(scheduler);
+  scheduler.spawn(closes_with_notice, event);
+  ASSERT_TRUE(ends(scheduler, waiting));
+  EXPECT_TRUE(outcome_of(waiting, false).failed());
+  close(event);
+}
+
 Task<void> notes(int fd, int number, std::vector<int>* order) {
   co_await readable(fd);
   order->push_back(number);
