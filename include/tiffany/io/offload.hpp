@@ -74,7 +74,6 @@ class [[nodiscard("offload does nothing until awaited: co_await offload(...)")]]
 
  public:
   using T = typename Work::T;
-  using value_type = T;
   static constexpr CallName call_name{"offload"};
 
   Offload(std::shared_ptr<Work> work, bool join, Lane lane) noexcept

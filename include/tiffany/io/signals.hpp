@@ -29,7 +29,6 @@ struct SignalSink;
 class [[nodiscard("next does nothing until awaited: co_await signals.next()")]] NextSignal final
     : public IoCall {
  public:
-  using value_type = int;
   static constexpr CallName call_name{"signal"};
   explicit NextSignal(const Descriptor& from) noexcept : IoCall(Kind::read, from) {
     size = sizeof number_;
