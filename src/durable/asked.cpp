@@ -239,6 +239,7 @@ FlowState::Slot* FlowState::issue_child(const std::string& type, const std::stri
   slot->type = &result;
   if (recorded != nullptr) return slot;
   slot->command = command;
+  slot->asked_now = true;
   go_live(*slot);
   return slot;
 }

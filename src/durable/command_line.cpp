@@ -19,6 +19,7 @@
 #include "tiffany/engine/run.hpp"
 #include "tiffany/wal/log.hpp"
 #include "tiffany/wal/log_view.hpp"
+#include "tiffany/wal/repair.hpp"
 #include "tiffany/wal/scan.hpp"
 #include "tiffany/wal/values.hpp"
 #include "tiffany/wal/verify.hpp"
@@ -46,6 +47,10 @@ Writing, while no process has the log open:
   wal compact DIR [--keep-bytes N] [--keep-days N]
                                  ended tasks go into the archive, which keeps so much; needs no room on the
                                  disk with --keep-bytes 0, which drops them
+  wal repair DIR                 write every good record anew, quarantine the tasks that may have
+                                 lost some, and put the damaged files aside; the report says what
+                                 was given up
+  wal accept-loss DIR WHY        leave the damage, and let unknown ids be started again
   task pause DIR TASK            it is not resumed at the next start
   task resume DIR TASK
   task cancel DIR TASK [WHY]     it unwinds when it is resumed
@@ -286,9 +291,22 @@ Task<int> wal_command(Words words) {
   }
   if (verb == "repair") {
     words.end();
-    if (!dry)
-      throw Refused{"repair only looks, so say --dry-run: tasks that are touched stay quarantined"};
-    co_return verify(directory);
+    if (dry) co_return verify(directory);
+    const wal::LogOptions options = log_at(directory);
+    const wal::RepairReport report = co_await wal::repair(*options.disk, directory, options.layout);
+    print(report.text());
+    if (!report.path.empty()) print("This report is in " + report.path + ".\n");
+    co_return 0;
+  }
+  if (verb == "accept-loss") {
+    const std::string why = words.take("reason");
+    words.end();
+    const wal::LogOptions options = log_at(directory);
+    const std::vector<wal::Damage> places =
+        co_await wal::accept_loss(*options.disk, directory, options.layout, why);
+    for (const wal::Damage& damage : places) print("accepted: " + damage.text() + "\n");
+    print(std::to_string(places.size()) + " damaged places\n");
+    co_return 0;
   }
   if (verb == "tail") {
     const std::size_t count = words.take_number_or(20, "records");

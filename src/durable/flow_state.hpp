@@ -50,14 +50,15 @@ struct Slot final : public wal::Ticket, public Timer {
   std::int64_t time = 0;      // when that was recorded
   bool recorded = false;      // the value has been appended; nothing can change it
   bool failed = false;
-  bool unknown = false;  // of a failure: whether the effect took place
-  bool arrived = false;  // the code may know
-  bool begun = false;    // the log has its beginning (StepStart)
-  bool lost = false;     // its last attempt has begun, in a process that did not survive it
-  bool wanted = true;    // somebody may still ask for it
-  bool live = false;     // it is under way in this process
-  bool running = false;  // a task works for it
-  bool entered = false;  // and has begun to
+  bool unknown = false;    // of a failure: whether the effect took place
+  bool arrived = false;    // the code may know
+  bool begun = false;      // the log has its beginning (StepStart)
+  bool asked_now = false;  // of a child: by the code that runs, not by one of an earlier process
+  bool lost = false;       // its last attempt has begun, in a process that did not survive it
+  bool wanted = true;      // somebody may still ask for it
+  bool live = false;       // it is under way in this process
+  bool running = false;    // a task works for it
+  bool entered = false;    // and has begun to
   int attempts = 0;
   std::string details;  // the last heartbeat
   std::unique_ptr<Heartbeat> heartbeat;

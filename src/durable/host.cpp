@@ -137,6 +137,8 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
       throw Error(Errc::log_damaged,
                   "Host::start_as: task " + id.text() + " cannot be started. " + retired_.damage());
     }
+    // A fresh id was drawn from the random numbers of the system: no lost task can have it.
+    require_never_used(id);
   }
   log_->require_open();
   Entry& entry = add_task(*known, id, Uuid());
@@ -178,6 +180,19 @@ void HostCore::require_not_retired(const Uuid& id, std::string_view what) const 
   throw Error(Errc::id_retired,
               std::string(what) + ": task " + id.text() +
                   " has ended and has left the archive. Its id cannot be used again.");
+}
+
+void HostCore::require_never_used(const Uuid& id) const {
+  const wal::Damage* const damage = index_.unresolved();
+  if (damage == nullptr) return;
+  const std::string& directory = log_options_.directory;
+  throw Error(Errc::log_uncertain,
+              "Task " + id.text() + " cannot be started: the log in " + directory +
+                  " does not know it, and it may be among the records that are lost. " +
+                  damage->text() + " Repair the log (`tiffany wal repair " + directory +
+                  "`, which writes down what it gives up), or accept the loss (`tiffany wal "
+                  "accept-loss " +
+                  directory + " WHY`).");
 }
 
 Task<void> HostCore::until_settled(Entry* entry) {
@@ -424,9 +439,11 @@ void HostCore::flow_broken(FlowState& flow, const std::exception_ptr& error) noe
 
 // A child whose parent has it in its log: it may have ended, or never have come to be.
 void HostCore::adopt_child(detail::Slot& slot) {
-  const Entry* child = find(slot.uuid);
+  Entry* child = find(slot.uuid);
   const std::unique_ptr<Entry> old = child == nullptr ? from_archive(slot.uuid) : nullptr;
   if (old != nullptr) child = old.get();
+  // Of one that a repair has quarantined nothing may be left but its id.
+  if (child != nullptr && child->parent.nil()) child->parent = slot.flow.id();
   if (child == nullptr) {
     if (retired_.contains(slot.uuid)) {
       slot.flow.settle(slot, RecordType::Resumed,
@@ -448,6 +465,18 @@ void HostCore::adopt_child(detail::Slot& slot) {
       return;
     }
     Entry& made = add_task(*type, slot.uuid, slot.flow.id());
+    // Its parent's log has it from before, its own records may be lost: it may have run. One that is asked for now was
+    // never asked for before, or its parent's log would have a gap.
+    if (!slot.asked_now && index_.unresolved() != nullptr) {
+      made.status = DurableStatus::quarantined;
+      made.detail =
+          "its parent has asked for it, nothing of it is in the log, and the log is damaged. " +
+          index_.unresolved()->text();
+      ++recovery_.quarantined;
+      recovery_.notes.push_back("Task " + slot.uuid.text() + " (" + made.type_name +
+                                ") is quarantined: " + made.detail);
+      return;
+    }
     append_spawn(made, slot.details, Level::lazy, nullptr);
     begin(made, slot.details, log_->wall_time());
     return;

@@ -72,6 +72,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<void> record_end(FlowState* flow, Entry* entry, DurableStatus status, std::string result);
   // Nobody changes it, and the log has room: both are so until the next suspension.
   Task<void> until_settled(Entry* entry);
+  // Throws Errc::log_uncertain when damage of the log may have held a task that is not in it.
+  void require_never_used(const Uuid& id) const;
   std::vector<Uuid> children_of(const Entry& task) const;
   Task<void> pause_now(Entry* task);
   Task<void> resume_now(Entry* task, std::string payload);

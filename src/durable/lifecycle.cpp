@@ -27,6 +27,7 @@ Task<void> HostCore::cancel_child(Uuid id) {
   if (slot != promises_.end()) promises_.erase(slot);  // nobody is told
   Entry* const child = find(id);
   if (child == nullptr || child->log.ended) co_return;
+  if (child->status == DurableStatus::quarantined) co_return;  // nothing is appended to its log
   const Held held(*child);
   co_await send(child, false, "its parent ended", std::string());
   while (!child->log.ended && child->status == DurableStatus::running && child->broken == nullptr) {
@@ -185,6 +186,14 @@ void HostCore::require_type(Entry& task) {
 
 // Its code is here, and its log has that step.
 void HostCore::require_way_back(Entry& task, const std::string& from) {
+  const std::string& lost = task.log.quarantine.empty() ? task.log.doubt : task.log.quarantine;
+  if (!lost.empty()) {
+    throw Error(Errc::durable_stopped,
+                "Task " + task.log.id.text() + " cannot go on from \"" + from +
+                    "\": its log may have lost records, so that a step might "
+                    "have its effect again. " +
+                    lost);
+  }
   require_type(task);
   if (has_command(task, from)) return;
   throw Error(Errc::unknown_durable,

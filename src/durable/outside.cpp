@@ -218,6 +218,12 @@ std::vector<DurableInfo> HostCore::tasks() const {
 }
 
 Task<void> HostCore::record(Entry& task, RecordType type, std::string payload) {
+  // A record behind those that may be lost would make the log look whole. Only an end is allowed.
+  if (task.status == DurableStatus::quarantined && type != RecordType::TaskAbort) {
+    throw Error(Errc::durable_stopped, "Task " + task.log.id.text() +
+                                           " is quarantined, and nothing but `kill` can be " +
+                                           "done to it: " + task.detail);
+  }
   while (!log_->has_room()) co_await log_->room().wait();
   const std::string id = task.log.id.text();
   wal::Synced synced;

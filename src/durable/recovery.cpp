@@ -40,6 +40,10 @@ Task<Recovery> HostCore::open() {
       getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) {
     throw Error(Errc::io_failed, "The system gives no random numbers for the ids of tasks.");
   }
+  // The epoch may be among what is lost, and the owner who had it drew ids as well.
+  if (scheduler_->reactor().virtual_time() && !index_.damage.empty()) {
+    seed ^= (index_.records << 20) ^ (index_.bytes << 40) ^ index_.damage.size();
+  }
   random_ = Random(seed, "durable tasks");
   bytes_before_ = index_.bytes;
   counted_before_ = log_->counters().bytes;
@@ -128,7 +132,8 @@ bool HostCore::prepare_readable(Entry& entry) {
     recovery_.notes.push_back("Task " + entry.log.id.text() + " (" + entry.type_name + ") " +
                               std::string(what));
   };
-  if (entry.log.records.empty() || !entry.log.quarantine.empty()) {
+  // The end of a task is what it is, also when records before it are lost.
+  if (entry.log.records.empty() || (!entry.log.quarantine.empty() && !entry.log.ended)) {
     entry.status = DurableStatus::quarantined;
     entry.detail = entry.log.quarantine.empty() ? "its log does not begin" : entry.log.quarantine;
     ++recovery_.quarantined;

@@ -2,13 +2,26 @@
 #include "tiffany/wal/disk.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
+
+#include "tiffany/io/io_error.hpp"
 
 namespace tiffany::wal {
 
 Task<void> DiskFile::write_synced(std::uint64_t at, std::string_view bytes) {
   co_await write(at, bytes);
   co_await sync();
+}
+
+const std::vector<Unreadable>& DiskContent::unreadable() const noexcept {
+  static const std::vector<Unreadable> none;
+  return none;
+}
+
+Task<void> Disk::rename_new(std::string from, std::string to) {
+  if (exists(to)) throw IoError(EEXIST, "rename to", to);
+  co_await rename(std::move(from), std::move(to));
 }
 
 std::uint64_t Disk::size(const std::string& path) { return read(path)->bytes().size(); }

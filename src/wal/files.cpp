@@ -30,19 +30,23 @@ class Files final : public Log {
   };
 
   Task<void> begin(const LogIndex& index) override {
-    if (!index.shut_down) co_await settle(index);
+    co_await settle(index);
+    co_await write_sizes(index);
     const std::string nil = Uuid().text();
     const std::string payload = owner_payload(0, 0);
     append(own_, Entry{RecordType::Owner, nil, payload});
   }
 
   // What was found may be in a cache only, of the system or of its directory: nobody may act upon it before it
-  // is on the disk. And what was not finished becomes zeros, so that nothing is left of it in what is written over it.
+  // is on the disk. After a failed sync no other sync writes it, so what is not known to be there is written again: of
+  // each file the last batch at most. And what was not finished becomes zeros, so that nothing is left of it in what is
+  // written over it.
   Task<void> settle(const LogIndex& index) {
     Semaphore some(kAtATime);
     co_await scope([&](Scope& all) -> Task<void> {
       for (const auto& task : index.tasks) {
         if (task->unreadable) continue;
+        if (!disk().exists(path(task->id))) continue;  // it is missing
         Semaphore::Permit permit = co_await some.acquire();
         all.spawn(&Files::settle_one, this, task.get(), std::move(permit));
       }
@@ -51,19 +55,60 @@ class Files final : public Log {
   }
   Task<void> settle_one(const TaskLog* task, Semaphore::Permit) {
     const std::string where = path(task->id);
-    const std::string zeros(unfinished(where, task->size), '\0');
+    std::string tail;
+    {
+      const auto content = disk().read(where);
+      const std::string_view bytes = content->bytes();
+      if (bytes.size() <= task->proven && task->proven == task->size) co_return;
+      // What could not be read is not written over: the next attempt to read it may succeed.
+      if (!content->unreadable().empty()) co_return;
+      tail = bytes.substr(std::min<std::uint64_t>(task->proven, bytes.size()));
+      const std::uint64_t valid = task->size - task->proven;
+      if (valid < tail.size()) {
+        tail.replace(valid, std::string::npos, std::string(tail.size() - valid, '\0'));
+      }
+    }
     const std::unique_ptr<DiskFile> file = disk().open(where);
-    if (!zeros.empty()) co_await file->write(task->size, zeros);
+    if (!tail.empty()) co_await file->write(task->proven, tail);
     co_await file->sync();
   }
-  std::size_t unfinished(const std::string& where, std::uint64_t size) {
-    const auto content = disk().read(where);
-    return content->bytes().size() - std::min<std::size_t>(size, content->bytes().size());
+
+  // Begins the file anew, with what is known now; from here on one line of it at a time is written.
+  Task<void> write_sizes(const LogIndex& index) {
+    std::string all;
+    for (const auto& task : index.tasks) {
+      if (task->size == 0) continue;
+      lines_[task->id] = all.size();
+      all += sizes_line(task->id, task->size);
+    }
+    sizes_end_ = all.size();
+    if (disk().exists(path("sizes.new"))) co_await disk().remove(path("sizes.new"));
+    std::unique_ptr<DiskFile> file = disk().open(path("sizes.new"));
+    co_await file->write(0, all);
+    co_await file->sync();
+    co_await disk().rename(path("sizes.new"), path("sizes"));
+    co_await disk().sync_directory(options_.directory);
+    sizes_ = std::move(file);
+  }
+  void note_size(const Batch& batch) {
+    const auto [line, first] = lines_.try_emplace(batch.task, sizes_end_);
+    if (first) sizes_end_ += kSizesLine;
+    sizes_->note(line->second, sizes_line(batch.task, batch.offset + batch.bytes.size()));
   }
 
   Task<void> end() override { co_return; }
 
   Task<void> forget(std::vector<Uuid> tasks) override {
+    require_owner();
+    // First nobody expects them any more, then they go.
+    const std::string nothing(kSizesLine, ' ');
+    for (const Uuid& task : tasks) {
+      const auto line = lines_.find(task);
+      if (line == lines_.end()) continue;
+      co_await sizes_->write(line->second, nothing);
+      lines_.erase(line);
+    }
+    if (!tasks.empty()) co_await sizes_->sync();
     for (const Uuid& task : tasks) {
       if (disk().exists(path(task))) co_await disk().remove(path(task));
     }
@@ -108,6 +153,9 @@ class Files final : public Log {
       batches_.pop_front();
     }
     taken_ += writing_.size();
+    // A file has one end, and no epoch: what an owner of the past writes there would be read. A journal needs this only
+    // before somebody is told.
+    require_owner();
     bool created = false;
     for (Batch& batch : writing_) {
       OfTask& own = of_task_[batch.task];
@@ -124,6 +172,8 @@ class Files final : public Log {
       }
     });
     if (created) co_await disk().sync_directory(options_.directory);
+    require_owner();
+    for (const Batch& batch : writing_) note_size(batch);
     std::deque<Batch> done = std::move(writing_);
     writing_.clear();
     if (of_task_.size() > kMostOpen) forget_files();
@@ -151,14 +201,16 @@ class Files final : public Log {
     return all;
   }
 
-  std::string path(const Uuid& task) const {
-    return options_.directory + "/" + task.text() + ".wal";
-  }
+  std::string path(const Uuid& task) const { return path(task.text() + ".wal"); }
+  std::string path(const std::string& name) const { return options_.directory + "/" + name; }
 
   std::unordered_map<Uuid, OfTask, UuidHash> of_task_;
   std::deque<Batch> batches_;
   std::deque<Batch> writing_;
   std::size_t taken_ = 0;  // batches that were taken out so far
+  std::unique_ptr<DiskFile> sizes_;
+  std::unordered_map<Uuid, std::uint64_t, UuidHash> lines_;  // where they are in the file `sizes`
+  std::uint64_t sizes_end_ = 0;
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -17,6 +19,13 @@ std::string Damage::text() const {
   if (line != 0) text += ", line " + std::to_string(line);
   return text + " (byte " + std::to_string(offset) + "): expected " + expected + ", found " +
          found + ".";
+}
+
+const Damage* LogIndex::unresolved() const noexcept {
+  for (const Damage& each : damage) {
+    if (!each.task && !each.accepted) return &each;
+  }
+  return nullptr;
 }
 
 TaskLog* LogIndex::find(const Uuid& id) const noexcept {
@@ -61,6 +70,29 @@ std::uint32_t number_of_segment(std::string_view name) noexcept {
 std::string base_text(std::uint32_t segment) {
   const std::string number = std::to_string(segment);
   return number + " " + std::to_string(crc32c(number)) + "\n";
+}
+
+std::string mark_text(std::uint32_t segment, std::uint64_t size) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%08u %012llu ", segment, static_cast<unsigned long long>(size));
+  std::snprintf(text + 22, 9, "%08x", crc32c(std::string_view(text, 22)));
+  return std::string(text, 30);
+}
+
+std::string sizes_line(const Uuid& task, std::uint64_t size) {
+  const std::string digits = std::to_string(size);
+  std::string line = task.text() + " " +
+                     std::string(12 - std::min<std::size_t>(12, digits.size()), '0') + digits + " ";
+  std::string crc = std::to_string(crc32c(line));
+  line += std::string(10 - crc.size(), '0') + crc;
+  line.resize(kSizesLine - 1, ' ');
+  return line + "\n";
+}
+
+std::string accepted_line(const Damage& damage) {
+  const std::size_t name = damage.file.rfind('/') + 1;  // the directory may be moved
+  return "\naccepted: " + damage.file.substr(name) + " byte " + std::to_string(damage.offset) +
+         "\n";
 }
 
 }  // namespace tiffany::wal

@@ -48,11 +48,16 @@ class Journal final : public Log {
     if (!index.segments.empty()) {
       last = index.segments.back().number;
       after = index.segments.back().size;
-      // It may be in a cache only: nobody may act upon what was found before it is on the disk.
-      const std::string& where = index.segments.back().path;
-      if (disk().exists(where)) {
-        const std::unique_ptr<DiskFile> file = disk().open(where);
-        co_await file->sync();
+      co_await settle(index.segments.back());
+    }
+    // What was found without a valid first line, or is of an owner of the past: the numbers are used again.
+    for (const std::string& name : disk().list(options_.directory)) {
+      if (number_of_segment(name) <= last) continue;
+      // Where there is damage it may be a segment under a wrong name, which a repair can use.
+      if (!index.damage.empty()) {
+        co_await disk().rename(path(name), path(name) + ".aside");
+      } else {
+        co_await disk().remove(path(name));
       }
     }
     mark_ = disk().open(path("synced"));
@@ -112,6 +117,25 @@ class Journal final : public Log {
     const bool there = disk().exists(path("reserve"));
     if (there) co_await disk().remove(path("reserve"));
     co_return there;
+  }
+
+  // What was found may be in the cache of the system only: of a process that was killed, or of one whose sync failed, after
+  // which no sync writes it any more. What is not known to be on the disk is written again and synced, before anybody
+  // acts upon it. That is the last batch at most: its owner had synced what was before it.
+  Task<void> settle(const Segment& last) {
+    if (!disk().exists(last.path)) co_return;
+    std::string unproven;
+    {
+      const auto content = disk().read(last.path);
+      const std::string_view bytes = content->bytes();
+      const std::uint64_t end = std::min<std::uint64_t>(last.size, bytes.size());
+      // What could not be read is not written over: the next attempt to read it may succeed.
+      const bool readable = content->unreadable().empty();
+      if (readable && last.proven < end) unproven = bytes.substr(last.proven, end - last.proven);
+    }
+    const std::unique_ptr<DiskFile> file = disk().open(last.path);
+    if (!unproven.empty()) co_await file->write(last.proven, unproven);
+    co_await file->sync();
   }
 
   Batch& batch_for(TaskLog&, std::size_t size) override {
@@ -188,6 +212,7 @@ class Journal final : public Log {
       co_await file->write(0, said);
       co_await file->sync();
     }
+    require_owner();
     co_await disk().rename(path("base.new"), path("base"));
     co_await disk().sync_directory(options_.directory);
     co_await remove_before(segment);
@@ -228,6 +253,7 @@ class Journal final : public Log {
     if (batch.offset + size < open_capacity_) batch.bytes += '\0';
     co_await file_->write_synced(batch.offset, batch.bytes);
     batch.bytes.resize(size);
+    require_owner();
     note_synced(batch);
     Batch done = std::move(batches_.front());
     batches_.pop_front();
@@ -247,7 +273,9 @@ class Journal final : public Log {
 
   Task<void> open(std::uint32_t number) {
     co_await prepare_alone(true);
-    co_await disk().rename(path("next"), path(segment_name(number)));
+    require_owner();
+    // Never over another: that would be a segment of an owner who came after this one.
+    co_await disk().rename_new(path("next"), path(segment_name(number)));
     co_await disk().sync_directory(options_.directory);
     file_ = std::move(prepared_);
     open_segment_ = number;

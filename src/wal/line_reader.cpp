@@ -17,7 +17,18 @@ std::string_view LineReader::look(const TaskLog& task, const Position& position,
   if (!shared && task_ != task.id) of_task_.reset();
   task_ = shared ? task_ : task.id;
   std::unique_ptr<DiskContent>& content = shared ? segments_[position.file] : of_task_;
-  if (content == nullptr || anew) content = disk_.read(path(task, position));
+  if (content == nullptr && !anew) {
+    const std::string file = path(task, position);
+    const std::uint64_t size = shared ? disk_.size(file) : 0;
+    if (kept_ == 0 || kept_ + size <= kMostKept) {
+      content = disk_.read(file);
+      kept_ += size;
+    }
+  }
+  if (content == nullptr || anew) {
+    one_line_ = disk_.read_part(path(task, position), position.offset, position.size);
+    return one_line_;
+  }
   const std::string_view bytes = content->bytes();
   return bytes.substr(std::min<std::uint64_t>(position.offset, bytes.size()), position.size);
 }
@@ -63,6 +74,7 @@ RecordView view_of(const std::string& line) noexcept {
 
 void LineReader::forget() noexcept {
   segments_.clear();
+  kept_ = 0;
   of_task_.reset();
 }
 

@@ -153,6 +153,16 @@ std::string Log::owner_payload(std::uint32_t segment, std::uint64_t after) const
   return text;
 }
 
+void Log::require_owner() const {
+  if (lock_ == nullptr || lock_->held()) return;
+  throw Error(Errc::log_fenced,
+              "The log in " + options_.directory +
+                  " is not this process's any more: " + options_.directory +
+                  "/lock was removed or replaced, so another process may be writing the log. "
+                  "What was acknowledged before is safe; what waited was not. Stop this process, "
+                  "and never remove the lock file of a process that runs.");
+}
+
 void Log::require_open() const {
   if (sealed_ != nullptr) std::rethrow_exception(sealed_);
   if (closed_) throw Error(Errc::log_sealed, "The log in " + options_.directory + " is closed.");
@@ -250,6 +260,12 @@ Task<void> Log::write_loop(Writing writing) {
   Log& log = writing.log();
   try {
     while (log.last_batch() != nullptr && log.sealed_ == nullptr) co_await shield(log.write_all());
+  } catch (const Error& e) {
+    const bool fenced = e.code() == Errc::log_fenced;
+    if (log.sealed_ == nullptr) {
+      log.sealed_ = fenced ? std::current_exception()
+                           : sealed_error(log.options_.directory, std::current_exception());
+    }
   } catch (const std::exception&) {
     if (log.sealed_ == nullptr) {
       log.sealed_ = sealed_error(log.options_.directory, std::current_exception());

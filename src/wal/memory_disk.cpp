@@ -81,8 +81,14 @@ class MemoryDisk::Content final : public DiskContent {
   std::shared_ptr<Bytes> file_;
 };
 
-struct MemoryDisk::Lock final : public DiskLock {
-  std::shared_ptr<int> held = std::make_shared<int>(0);
+class MemoryDisk::Lock final : public DiskLock {
+ public:
+  explicit Lock(MemoryDisk& disk) noexcept : disk_(disk) { disk_.lock_ = own_; }
+  bool held() noexcept override { return disk_.lock_.lock() == own_; }
+
+ private:
+  MemoryDisk& disk_;
+  std::shared_ptr<int> own_ = std::make_shared<int>(0);
 };
 
 MemoryDisk::MemoryDisk() : power_(std::make_shared<Power>()) {
@@ -104,6 +110,7 @@ void MemoryDisk::crash() {
 }
 void MemoryDisk::fail() noexcept { power_->failing = true; }
 void MemoryDisk::mend() noexcept { power_->failing = false; }
+void MemoryDisk::remove_lock() noexcept { lock_.reset(); }
 
 void MemoryDisk::limit(std::uint64_t bytes) noexcept { power_->limit = bytes; }
 std::uint64_t MemoryDisk::used() const noexcept {
@@ -176,8 +183,7 @@ Task<void> MemoryDisk::sync_directory(std::string) { co_await live(); }
 
 std::unique_ptr<DiskLock> MemoryDisk::lock(const std::string&, const std::string&, std::string&) {
   if (!lock_.expired()) return nullptr;
-  auto held = std::make_unique<Lock>();
-  lock_ = held->held;
+  auto held = std::make_unique<Lock>(*this);
   if (!std::exchange(power_->on, true)) ++power_->life;
   return held;
 }

@@ -1,20 +1,25 @@
 #include "tiffany/wal/scan.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <exception>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "tiffany/base/crc32c.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/json_reader.hpp"
+#include "tiffany/io/io_error.hpp"
 #include "wal/excerpt.hpp"
 
 namespace tiffany::wal {
 namespace {
 
 constexpr std::string_view kForkedAt = "\"forked_at\":";
+constexpr std::string_view kQuarantine = R"("op":"quarantine")";
+constexpr std::size_t kFirstLine = std::size_t{64} << 10;  // more than an Owner record ever has
 
 // Written, synced and renamed: it is there as a whole, or it is damaged.
 std::uint32_t read_base(Disk& disk, const std::string& directory) {
@@ -62,13 +67,31 @@ Mark read_mark(Disk& disk, const std::string& directory) {
   return mark;
 }
 
+// What each file of the layout with files had on the disk at least; hints as well. See sizes_line().
+std::unordered_map<Uuid, std::uint64_t, UuidHash> read_sizes(Disk& disk,
+                                                             const std::string& directory) {
+  std::unordered_map<Uuid, std::uint64_t, UuidHash> sizes;
+  const std::string path = directory + "/sizes";
+  if (!disk.exists(path)) return sizes;
+  const auto content = disk.read(path);
+  const std::string_view bytes = content->bytes();
+  for (std::size_t at = 0; at + kSizesLine <= bytes.size(); at += kSizesLine) {
+    const std::string_view line = bytes.substr(at, kSizesLine);
+    const std::optional<Uuid> id = Uuid::parse(line.substr(0, 36));
+    std::uint64_t size = 0;
+    std::from_chars(line.data() + 37, line.data() + 49, size);
+    if (id && line == sizes_line(*id, size)) sizes[*id] = size;
+  }
+  return sizes;
+}
+
 class Reader {
  public:
   Reader(Disk& disk, const std::string& directory, LogIndex& index)
       : disk_(disk), directory_(directory), index_(index) {}
 
-  void read_journal() {
-    index_.base = read_base(disk_, directory_);
+  void read_journal(bool without_base) {
+    if (!without_base) index_.base = read_base(disk_, directory_);
     for (const std::string& name : disk_.list(directory_)) {
       const std::uint32_t number = number_of_segment(name);
       if (number != 0 && number >= index_.base) {
@@ -91,12 +114,15 @@ class Reader {
                    "one of owner " + std::to_string(headers[i].epoch), {});
         continue;
       }
-      limit_ = last ? std::nullopt : headers[i + 1].after;
+      // What comes next says where this one ends; unless the one that came next is missing.
+      const bool followed = !last && index_.segments[i + 1].number == segment.number + 1;
+      limit_ = followed ? headers[i + 1].after : std::nullopt;
       synced_ = mark.segment == segment.number ? mark.size : 0;
       last_ = last;
       const auto content = disk_.read(segment.path);
-      read(segment.path, content->bytes(), segment.number, seed_of_segment(segment.number));
+      read(segment.path, *content, segment.number, seed_of_segment(segment.number));
       segment.size = last ? std::max(end_, synced_) : end_;  // what is missing stays missing
+      segment.proven = std::max(proven_, std::min(end_, synced_));
     }
     check_gaps_between_segments();
     // Both say that there is such a segment.
@@ -111,28 +137,57 @@ class Reader {
   }
 
   void read_files() {
+    auto sizes = read_sizes(disk_, directory_);
     for (const std::string& name : disk_.list(directory_)) {
       if (!name.ends_with(".wal") || !Uuid::parse(name.substr(0, name.size() - 4))) continue;
       const std::string path = directory_ + "/" + name;
       own_ = Uuid::parse(name.substr(0, name.size() - 4));
       const auto content = content_of_task(name);
-      if (content == nullptr) continue;
+      const auto known = sizes.find(*own_);
+      const std::uint64_t expected = known == sizes.end() ? 0 : known->second;
+      if (known != sizes.end()) sizes.erase(known);
+      if (content == nullptr) {
+        own_.reset();
+        continue;
+      }
       limit_ = std::nullopt;
-      synced_ = 0;
+      synced_ = expected;
       last_ = true;
-      read(path, content->bytes(), 0, 0);
-      index_.at(*own_).size = end_;  // also of a task of which nothing is left to read
+      read(path, *content, 0, 0);
+      TaskLog& task = index_.at(*own_);
+      task.size = std::max(end_, synced_);  // also of a task of which nothing is left to read
+      task.proven = std::max(proven_, std::min(end_, synced_));
       own_.reset();
+    }
+    for (const auto& [id, size] : sizes) {
+      if (size == 0) continue;
+      own_ = id;
+      add_damage(directory_ + "/" + id.text() + ".wal", 0, 0,
+                 "a file with " + std::to_string(size) + " synced bytes", "no such file", {});
+      // What is written to it from now on comes behind what is missing, so that the gap is seen by everyone.
+      index_.at(id).size = index_.at(id).proven = size;
+      own_.reset();
+    }
+  }
+
+  // Somebody has looked at these places and said in writing that what was there may be lost.
+  void read_accepted() {
+    const std::string path = directory_ + "/accepted";
+    if (index_.damage.empty() || !disk_.exists(path)) return;
+    const auto content = disk_.read(path);
+    const std::string_view text = content->bytes();
+    for (Damage& damage : index_.damage) {
+      if (text.find(accepted_line(damage)) != std::string_view::npos) damage.accepted = true;
     }
   }
 
   void quarantine() {
     for (const Suspicion& suspicion : suspicions_) {
       for (const auto& task : index_.tasks) {
-        if (task->id.nil() || task->ended || !task->quarantine.empty()) continue;
+        if (task->id.nil() || !task->quarantine.empty()) continue;
         const bool touched =
             suspicion.task ? task->id == *suspicion.task : task->order < suspicion.order;
-        if (touched) task->quarantine = suspicion.why;
+        if (touched) (task->ended ? task->doubt : task->quarantine) = suspicion.why;
       }
     }
   }
@@ -168,10 +223,16 @@ class Reader {
     std::optional<std::uint64_t> after;  // where the segment before it ends
   };
   Header read_header(const Segment& segment) {
-    const auto content = disk_.read(segment.path);
     RecordView view;
     Header header;
-    if (read_line(first_line(content->bytes()), 0, view) != LineFault::none) return header;
+    std::string begin;
+    try {
+      begin = disk_.read_part(segment.path, 0, kFirstLine);
+    } catch (const IoError& e) {
+      if (e.number() != EIO) throw;
+      return header;  // reading all of it will say so
+    }
+    if (read_line(first_line(begin), 0, view) != LineFault::none) return header;
     header.valid = names_segment(view, segment.number);
     header.epoch = number_in(view.payload, "\"epoch\":").value_or(0);
     if (header.valid) header.after = number_in(view.payload, "\"after\":");
@@ -236,19 +297,24 @@ class Reader {
     return last;
   }
 
-  void read(const std::string& path, std::string_view bytes, std::uint32_t number,
+  void read(const std::string& path, const DiskContent& content, std::uint32_t number,
             std::uint32_t seed) {
+    const std::string_view bytes = content.bytes();
+    for (const Unreadable& part : content.unreadable()) {
+      add_damage(path, 0, part.offset, std::to_string(part.size) + " bytes that can be read",
+                 "\"" + part.why + "\"", {});
+    }
     const std::uint64_t limit =
         limit_ ? std::min<std::uint64_t>(*limit_, bytes.size()) : bytes.size();
     std::uint64_t at = 0;
     std::size_t line_number = 0;
     end_ = 0;
+    proven_ = 0;
     last_batch_.reset();
     while (at < limit) {
       if (!limit_ && at >= synced_ && bytes[at] == '\0' && !later_batch(bytes, at, seed)) break;
       ++line_number;
-      const std::size_t stop =
-          std::min<std::uint64_t>(bytes.substr(at, kLongestLine + 1).find('\n'), limit - at);
+      const std::size_t stop = std::min<std::uint64_t>(bytes.substr(at).find('\n'), limit - at);
       const std::string_view line = bytes.substr(at, stop);
       const bool whole = at + stop < limit;  // it has its line break
       RecordView view;
@@ -264,6 +330,8 @@ class Reader {
         } else if (!take(view, number, at)) {
           add_damage(path, line_number, at, wrong_, excerpt(line), view.task);
         }
+        if (view.first_of_batch)
+          proven_ = at;  // when it was written, what is before had been synced
         at += stop + 1;
         end_ = at;
         continue;
@@ -310,8 +378,24 @@ class Reader {
     // Of a line that differs from a right one by more than a bit nobody knows how many lines it was.
     RecordView view;
     const std::optional<std::string> right = mended(line, seed);
-    if (right) read_line(*right, seed, view);
+    if (right && read_line(*right, seed, view) == LineFault::none) {
+      if (const std::optional<Uuid> id = Uuid::parse(view.task)) {
+        index_.mended.push_back({*id, view.seq, reseeded(*right, 0)});
+      }
+    } else {
+      find_names(line);
+    }
     add_damage(path, line_number, at, expected, found, view.task);
+  }
+
+  // The ids that can still be read in what is no record any more.
+  void find_names(std::string_view text) {
+    constexpr std::string_view kTask = R"("task_id":")";
+    for (std::size_t at = text.find(kTask); at != std::string_view::npos;
+         at = text.find(kTask, at + 1)) {
+      const std::optional<Uuid> id = Uuid::parse(text.substr(at + kTask.size(), 36));
+      if (id && !id->nil()) index_.named.push_back(*id);
+    }
   }
 
   // False when it cannot be right; `wrong_` says why.
@@ -357,6 +441,9 @@ class Reader {
     }
     if (view.type == RecordType::Checkpoint && task.records.size() > 1) task.records.resize(1);
     task.records.push_back(position);
+    if (view.type == RecordType::Command && view.payload.starts_with(kQuarantine)) {
+      (task.ended ? task.doubt : task.quarantine) = why_of(view.payload);
+    }
     if (view.type == RecordType::TaskExit || view.type == RecordType::TaskAbort) {
       task.ended = true;
       task.failed = view.payload.starts_with(R"("reason":"failed")");
@@ -369,27 +456,41 @@ class Reader {
     return true;
   }
 
+  // What a repair wrote when it could not tell whether the task had lost records.
+  static std::string why_of(std::string_view payload) {
+    const std::string text = "{" + std::string(payload) + "}";
+    try {
+      JsonReader in(text);
+      in.begin_object();
+      for (std::string name; in.next_member(name);) {
+        if (name == "why") return in.string();
+        in.raw();
+      }
+    } catch (const Error&) {  // then it is no more than that: quarantined
+    }
+    return "a repair of its log gave up records";
+  }
+
+  // `task`: the only one that it can have hurt, if that is known.
   void add_damage(const std::string& path, std::size_t line, std::uint64_t offset,
                   std::string expected, std::string found, std::string_view task) {
-    index_.damage.push_back({path, line, offset, std::move(expected), std::move(found)});
-    std::optional<Uuid> whose = Uuid::parse(task);
-    if (own_) whose = own_;
-    if (whose && !own_ && index_.find(*whose) == nullptr) whose.reset();
+    const std::optional<Uuid> whose = own_ ? own_ : Uuid::parse(task);
+    index_.damage.push_back({path, line, offset, std::move(expected), std::move(found), whose});
+    if (whose && !whose->nil()) index_.at(*whose);  // also one of which nothing else is left
     suspicions_.push_back({whose, index_.records + 1, index_.damage.back().text()});
   }
 
+  // Each by its own name, so that one that goes missing later is not taken for one that was missing before. Segments that are
+  // not needed any more are removed from the front only, and `base` says so.
   void check_gaps_between_segments() {
-    const std::uint32_t first = std::max<std::uint32_t>(index_.base, 1);
-    if (!index_.segments.empty() && index_.segments.front().number != first) {
-      add_damage(directory_ + "/" + segment_name(first), 0, 0, "a segment", "no such file", {});
-    }
-    for (std::size_t i = 1; i < index_.segments.size(); ++i) {
-      const Segment& before = index_.segments[i - 1];
-      const Segment& here = index_.segments[i];
-      // Segments that are not needed any more are removed from the front only.
-      if (here.number == before.number + 1) continue;
-      add_damage(directory_ + "/" + segment_name(before.number + 1), 0, 0, "a segment",
-                 "no such file", {});
+    constexpr std::uint32_t kMostNamed = 1000;
+    std::uint32_t next = std::max<std::uint32_t>(index_.base, 1);
+    for (const Segment& here : index_.segments) {
+      for (std::uint32_t named = 0; next < here.number; ++next, ++named) {
+        if (named == kMostNamed) next = here.number - 1;  // and the last of them
+        add_damage(directory_ + "/" + segment_name(next), 0, 0, "a segment", "no such file", {});
+      }
+      next = here.number + 1;
     }
   }
 
@@ -402,6 +503,7 @@ class Reader {
   bool followed_ = false;               // there was one after the last, which is of no account
   std::optional<Uuid> own_;             // the task of the file
   std::uint64_t end_ = 0;
+  std::uint64_t proven_ = 0;                 // where the last batch begins
   std::optional<std::uint64_t> last_batch_;  // where the last one begins; found when asked for
   std::string last_ts_;
   std::optional<std::int64_t> last_time_;
@@ -482,12 +584,13 @@ LogIndex scan_beside_writer(Disk& disk, const std::string& directory, Layout lay
                                   "Try again.");
 }
 
-LogIndex scan(Disk& disk, const std::string& directory, Layout layout) {
+LogIndex scan(Disk& disk, const std::string& directory, Layout layout, bool without_base) {
   require_layout(disk, directory, layout);
   LogIndex index;
   Reader reader(disk, directory, index);
-  layout == Layout::journal ? reader.read_journal() : reader.read_files();
+  layout == Layout::journal ? reader.read_journal(without_base) : reader.read_files();
   reader.quarantine();
+  reader.read_accepted();
   return index;
 }
 

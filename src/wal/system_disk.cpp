@@ -1,7 +1,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -172,40 +173,89 @@ class SystemFile final : public DiskFile {
   std::string path_;
 };
 
-class Mapped final : public DiskContent {
+// A copy, not a mapping: a page of a mapped file that cannot be read, or that was cut off meanwhile, ends the process with
+// a signal. What the disk cannot read is filled with zeros, and said.
+class Copied final : public DiskContent {
  public:
-  explicit Mapped(const std::string& path) {
+  explicit Copied(const std::string& path) {
     const Descriptor file = open_file(path, O_RDONLY);
     struct stat about{};
     if (::fstat(file.fd(), &about) != 0) refuse("read the size of", path, errno);
     size_ = static_cast<std::size_t>(about.st_size);
-    if (size_ > 0) memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd(), 0);
-    const int error = errno;
-    if (memory_ == MAP_FAILED) {
-      memory_ = nullptr;
-      refuse("map", path, error);
+    if (size_ == 0) return;
+    // Without the zeros that std::string would begin with: most of what is read at an opening is this.
+    bytes_.reset(new char[size_]);
+    std::size_t at = 0;
+    while (at < size_) {
+      const ssize_t n = ::pread(file.fd(), bytes_.get() + at, size_ - at, static_cast<off_t>(at));
+      if (n > 0) {
+        at += static_cast<std::size_t>(n);
+      } else if (n == 0) {
+        size_ = at;  // it was cut off meanwhile
+      } else if (errno != EINTR) {
+        at = read_around(file.fd(), path, at, errno);
+      }
     }
-    if (memory_ != nullptr) ::madvise(memory_, size_, MADV_SEQUENTIAL);
   }
-  ~Mapped() override {
-    if (memory_ != nullptr) ::munmap(memory_, size_);
-  }
-  std::string_view bytes() const noexcept override {
-    return {static_cast<const char*>(memory_), size_};
-  }
+  std::string_view bytes() const noexcept override { return {bytes_.get(), size_}; }
+  const std::vector<Unreadable>& unreadable() const noexcept override { return unreadable_; }
 
  private:
-  void* memory_ = nullptr;
+  static constexpr std::size_t kBlock = 4096;  // what a disk loses at a time, at most
+
+  // Up to the end of the block; gives where that is.
+  std::size_t read_around(int fd, const std::string& path, std::size_t at, int error) {
+    if (error != EIO) refuse("read", path, error);
+    const std::size_t end = std::min(at / kBlock * kBlock + kBlock, size_);
+    const ssize_t n = ::pread(fd, bytes_.get() + at, end - at, static_cast<off_t>(at));
+    if (n > 0) return at + static_cast<std::size_t>(n);
+    std::fill(bytes_.get() + at, bytes_.get() + end, '\0');
+    if (!unreadable_.empty() && unreadable_.back().offset + unreadable_.back().size == at) {
+      unreadable_.back().size += end - at;
+    } else {
+      unreadable_.push_back({at, end - at, IoError(error, "read", path).what()});
+    }
+    return end;
+  }
+
+  std::unique_ptr<char[]> bytes_;
   std::size_t size_ = 0;
+  std::vector<Unreadable> unreadable_;
 };
 
+// The lock is of a file, not of its name: another process can lock another file of the same name. So the owner looks whether
+// the name still means its file; and whether its own words are in it, for file systems that lock nothing.
 class SystemLock final : public DiskLock {
  public:
-  explicit SystemLock(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+  SystemLock(Descriptor descriptor, std::string path, std::string text)
+      : descriptor_(std::move(descriptor)), path_(std::move(path)), text_(std::move(text)) {
+    if (::fstat(descriptor_.fd(), &about_) != 0) refuse("read the size of", path_, errno);
+  }
+  bool held() noexcept override {
+    struct stat now{};
+    if (::stat(path_.c_str(), &now) != 0) return false;
+    if (now.st_ino != about_.st_ino || now.st_dev != about_.st_dev) return false;
+    std::array<char, 200> found;
+    const ssize_t n = ::pread(descriptor_.fd(), found.data(), found.size(), 0);
+    return n >= 0 && std::string_view(found.data(), static_cast<std::size_t>(n)) == text_;
+  }
 
  private:
   Descriptor descriptor_;
+  std::string path_;
+  std::string text_;
+  struct stat about_{};
 };
+
+// Different for each owner, also in containers, where every process is the first.
+std::string token() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
+    number =
+        static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  }
+  return std::to_string(number);
+}
 
 class SystemDisk final : public Disk {
  public:
@@ -237,7 +287,7 @@ class SystemDisk final : public Disk {
     return std::make_unique<SystemFile>(File(open_file(path, O_RDWR | O_CREAT)), path);
   }
   std::unique_ptr<DiskContent> read(const std::string& path) override {
-    return std::make_unique<Mapped>(path);
+    return std::make_unique<Copied>(path);
   }
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
   std::uint64_t size(const std::string& path) override {
@@ -278,6 +328,14 @@ class SystemDisk final : public Disk {
       refuse("rename", from, errno);
     }
   }
+  // Once for a segment, and short: it need not go through the reactor.
+  Task<void> rename_new(std::string from, std::string to) override {
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) co_return;
+    if (errno != EINVAL && errno != ENOSYS) refuse("rename to", to, errno);
+    // A file system that cannot: two names for a moment.
+    if (::link(from.c_str(), to.c_str()) != 0) refuse("rename to", to, errno);
+    if (::unlink(from.c_str()) != 0) refuse("rename", from, errno);
+  }
   Task<void> remove(std::string path) override {
     if (!inline_calls()) {
       co_await remove_file(std::move(path));
@@ -301,13 +359,19 @@ class SystemDisk final : public Disk {
       std::array<char, 200> text;
       const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
       holder.assign(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+      holder.resize(std::min(holder.find('\n'), holder.size()));  // behind it is the token
       return nullptr;
     }
-    if (::ftruncate(fd, 0) != 0 ||
-        ::pwrite(fd, about.data(), about.size(), 0) != static_cast<ssize_t>(about.size())) {
+    const std::string said = about + token() + "\n";
+    // Written over what is there: that needs no room, which a full disk does not have.
+    if (::pwrite(fd, said.data(), said.size(), 0) != static_cast<ssize_t>(said.size()) ||
+        ::ftruncate(fd, static_cast<off_t>(said.size())) != 0) {
       refuse("write to", path, errno);
     }
-    return std::make_unique<SystemLock>(std::move(descriptor));
+    auto lock = std::make_unique<SystemLock>(std::move(descriptor), path, said);
+    // It may have been removed between the two: then another process has locked its successor.
+    if (!lock->held()) return nullptr;
+    return lock;
   }
 };
 

@@ -188,7 +188,8 @@ TEST(WalDamageTest, D2_AnyBitThatIsFlippedInAFileIsFoundOut) {
       for (const unsigned bit : {static_cast<unsigned>(at % 8), 5u}) {  // the sixth makes zeros
         const bool zero = bytes[at] == static_cast<char>(1u << bit);
         std::set<const Told*> may_miss;
-        if (zero && path.find("00000000-0000-0000") == std::string::npos) {
+        const bool of_task = path.ends_with(".wal");  // and not the hint `sizes`
+        if (zero && of_task && path.find("00000000-0000-0000") == std::string::npos) {
           may_miss = log.last_batch(path);
         }
         const auto disk = flip(log.contents, path, at, bit);

@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,7 +58,18 @@ class FaultDisk final : public Disk {
     fail_ = operation;
     halfway_ = halfway;
   }
-  bool locks = true;          // some disks have none
+  bool locks = true;  // some disks have none
+  // Something that is no regular file has that name.
+  void make_fifo(const std::string& path) {
+    put(path, std::string());
+    fifos_.insert(path);
+  }
+  // The block of 4 KiB around that byte cannot be read any more.
+  void make_unreadable(const std::string& path, std::uint64_t at) {
+    unreadable_[path] = at / 4096 * 4096;
+  }
+  // Somebody removes the lock file under its owner.
+  void remove_lock(const std::string& path) { held_.erase(path); }
   std::size_t most_open = 0;  // how many files were open at a time
 
   // ---- What is there ----
@@ -137,6 +149,7 @@ class FaultDisk final : public Disk {
   void make_directory(const std::string&) override {}
   std::unique_ptr<DiskFile> open(const std::string& path) override {
     if (ended_) throw WorldEnded();
+    require_file(path);
     if (!names_.contains(path)) {
       change("open " + path, {parent(path), {}, path, std::make_shared<Node>()});
     }
@@ -144,7 +157,10 @@ class FaultDisk final : public Disk {
   }
   std::unique_ptr<DiskContent> read(const std::string& path) override {
     if (!names_.contains(path)) throw IoError(ENOENT, "open", path);
-    return std::make_unique<Content>(names_.at(path)->now);
+    require_file(path);
+    const auto bad = unreadable_.find(path);
+    if (bad == unreadable_.end()) return std::make_unique<Content>(names_.at(path)->now);
+    return std::make_unique<Content>(names_.at(path)->now, bad->second);
   }
   bool exists(const std::string& path) override { return names_.contains(path); }
   Task<void> rename(std::string from, std::string to) override {
@@ -169,12 +185,13 @@ class FaultDisk final : public Disk {
   }
   std::unique_ptr<DiskLock> lock(const std::string& path, const std::string& about,
                                  std::string& holder) override {
-    const auto [held, mine] = held_.emplace(path, about);
-    if (!mine && locks) {
-      holder = held->second;
+    const auto held = held_.find(path);
+    if (held != held_.end() && locks) {
+      holder = held->second.about;
       return nullptr;
     }
-    return std::make_unique<Lock>(*this, path);
+    held_[path] = Held{about, ++owners_};
+    return std::make_unique<Lock>(*this, path, owners_);
   }
 
  private:
@@ -193,6 +210,23 @@ class FaultDisk final : public Disk {
     static void apply(std::string& to, std::uint64_t at, std::string_view bytes) {
       if (to.size() < at + bytes.size()) to.resize(at + bytes.size(), '\0');
       to.replace(at, bytes.size(), bytes);
+    }
+
+    // What is written over is not lost any more: its pages are dirty again.
+    void replace_doomed(std::uint64_t at, std::uint64_t size) {
+      std::vector<Write> left;
+      for (Write& write : cache) {
+        const std::uint64_t end = write.at + write.bytes.size();
+        if (!write.doomed || end <= at || write.at >= at + size) {
+          left.push_back(std::move(write));
+          continue;
+        }
+        if (write.at < at) left.push_back({write.at, write.bytes.substr(0, at - write.at), true});
+        if (end > at + size) {
+          left.push_back({at + size, write.bytes.substr(at + size - write.at), true});
+        }
+      }
+      cache = std::move(left);
     }
 
     std::string survives(Reboot::Kind kind, Random& random, std::uint64_t& budget) const {
@@ -288,6 +322,7 @@ class FaultDisk final : public Disk {
    private:
     void put(std::uint64_t at, std::string_view bytes) {
       Node::apply(node_->now, at, bytes);
+      node_->replace_doomed(at, bytes.size());
       node_->cache.push_back({at, std::string(bytes)});
     }
     FaultDisk& disk_;
@@ -297,24 +332,47 @@ class FaultDisk final : public Disk {
   class Content final : public DiskContent {
    public:
     explicit Content(std::string bytes) : bytes_(std::move(bytes)) {}
+    Content(std::string bytes, std::uint64_t bad) : bytes_(std::move(bytes)) {
+      if (bad >= bytes_.size()) return;
+      const std::size_t size = std::min<std::size_t>(4096, bytes_.size() - bad);
+      bytes_.replace(bad, size, std::string(size, '\0'));
+      unreadable_.push_back({bad, size, IoError(EIO, "read", "a sector").what()});
+    }
     std::string_view bytes() const noexcept override { return bytes_; }
+    const std::vector<Unreadable>& unreadable() const noexcept override { return unreadable_; }
 
    private:
     std::string bytes_;
+    std::vector<Unreadable> unreadable_;
   };
 
+  struct Held {
+    std::string about;
+    std::size_t owner = 0;
+  };
   class Lock final : public DiskLock {
    public:
-    Lock(FaultDisk& disk, std::string path) : disk_(disk), path_(std::move(path)) {}
-    ~Lock() override { disk_.held_.erase(path_); }
+    Lock(FaultDisk& disk, std::string path, std::size_t owner)
+        : disk_(disk), path_(std::move(path)), owner_(owner) {}
+    ~Lock() override {
+      if (Lock::held()) disk_.held_.erase(path_);
+    }
+    bool held() noexcept override {
+      const auto found = disk_.held_.find(path_);
+      return found != disk_.held_.end() && found->second.owner == owner_;
+    }
 
    private:
     FaultDisk& disk_;
     std::string path_;
+    std::size_t owner_;
   };
 
   static std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
+  void require_file(const std::string& path) const {
+    if (fifos_.contains(path)) throw IoError(ESPIPE, "use", path + ", which is no regular file");
+  }
   // True when the operation is to fail.
   bool begin(std::string what) {
     if (ended_) throw WorldEnded();
@@ -340,7 +398,10 @@ class FaultDisk final : public Disk {
   Names names_;
   Names synced_names_;
   std::vector<Change> cache_;
-  std::map<std::string, std::string> held_;
+  std::map<std::string, Held> held_;
+  std::size_t owners_ = 0;
+  std::set<std::string> fifos_;
+  std::map<std::string, std::uint64_t> unreadable_;
   std::vector<std::string> did_;
   std::optional<std::size_t> stop_;
   std::optional<std::size_t> fail_;

@@ -65,6 +65,8 @@ namespace tiffany {
   X(log_busy, 301, "another process writes the log that was to be opened")                   \
   X(log_sealed, 302, "the log could not write, and takes no more records")                   \
   X(log_damaged, 303, "a log holds what nobody wrote into it")                               \
+  X(log_fenced, 304, "another process owns the log now; this one may not write")             \
+  X(log_uncertain, 305, "an id that a damaged log does not know may have been used before")  \
   X(log_layout, 306, "a directory holds a log in another layout than it was opened in")      \
   X(not_a_log, 307, "a directory, or a file in it, is not what a log is made of")            \
   X(unknown_type, 310, "no durable task of that name and version is registered")             \

@@ -31,11 +31,20 @@ class DiskFile {
   virtual void note(std::uint64_t at, std::string_view bytes) noexcept = 0;
 };
 
-// The bytes of a file as they were when it was opened for reading.
+// A part of a file that the disk could not read.
+struct Unreadable {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::string why;
+};
+
+// The bytes of a file as they were when it was opened for reading; of a disk that is in use, a copy.
 class DiskContent {
  public:
   virtual ~DiskContent() = default;
   virtual std::string_view bytes() const noexcept = 0;
+  // These bytes are zeros in bytes(). Default: none.
+  virtual const std::vector<Unreadable>& unreadable() const noexcept;
 };
 
 // A file that is written as a whole.
@@ -48,6 +57,9 @@ struct WholeFile {
 class DiskLock {
  public:
   virtual ~DiskLock() = default;
+  // False when the lock file was removed or replaced, so that another process may have it. What was synced before a
+  // call that gives true is seen by the next owner.
+  virtual bool held() noexcept { return true; }
 };
 
 class Disk {
@@ -65,6 +77,8 @@ class Disk {
   // Some bytes of a file; fewer when the file ends before.
   virtual std::string read_part(const std::string& path, std::uint64_t at, std::size_t size);
   virtual Task<void> rename(std::string from, std::string to) = 0;
+  // An IoError (EEXIST) when there is something of that name.
+  virtual Task<void> rename_new(std::string from, std::string to);
   virtual Task<void> remove(std::string path) = 0;
   // Gives the room behind the first `size` bytes of a file back, or does nothing. After a crash the file may have
   // the old length.

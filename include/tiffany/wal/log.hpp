@@ -10,7 +10,9 @@
 // the same time and for nothing else, so one alone is synced at once, and five hundred that come together share a sync. The task exists while there is something to
 // write, so that a log at rest keeps no scheduler running.
 //
-// One process at a time: the directory is locked, and each owner has a higher epoch than the one before.
+// One process at a time: the directory is locked, and each owner has a higher epoch than the one before. When the lock file
+// is removed and another process becomes the owner, the first one notices at its next sync: nobody is told that a record is
+// safe, and the log is sealed with Errc::log_fenced.
 //
 // When a write or a sync fails, the log is sealed: what was not synced by then fails with Errc::log_sealed, so
 // does every later append, and the files are left as they are. Nothing is tried again: after a failed
@@ -224,6 +226,9 @@ class Log : public std::enable_shared_from_this<Log> {
   virtual Task<void> end() = 0;
   // A new segment: its first line.
   std::string owner_payload(std::uint32_t segment, std::uint64_t after) const;
+  // Throws Errc::log_fenced when another process may own the log. What was synced before a call that returns is read
+  // by the next owner; so it is called between each sync and the first who is told.
+  void require_owner() const;
   void tell(Batch& batch) noexcept;
   void written(std::size_t bytes) noexcept;
   // A line that was made before; gives where it is now.

@@ -36,6 +36,8 @@ class MemoryDisk final : public Disk {
   // Files have so many bytes in all at most. A write that needs more finds the disk full.
   void limit(std::uint64_t bytes) noexcept;
   std::uint64_t used() const noexcept;
+  // The lock file is removed under its owner: another can take it.
+  void remove_lock() noexcept;
   // Changes what is in the files, as no process would.
   void edit_each(const std::function<void(const std::string& path, std::string& bytes)>& edit);
 
@@ -58,7 +60,7 @@ class MemoryDisk final : public Disk {
   struct Power;
   class File;
   class Content;
-  struct Lock;
+  class Lock;
 
   std::map<std::string, std::shared_ptr<Bytes>> files_;
   std::shared_ptr<Power> power_;

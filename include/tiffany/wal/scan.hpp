@@ -42,11 +42,13 @@ struct TaskLog {
   std::uint64_t forked_at = 0;  // a copy of another one's log: it has come to be with this record
   std::uint64_t order = 0;      // which record of the whole log was its last
   std::uint64_t size = 0;       // of its file, where it has one, with what is not written yet
+  std::uint64_t proven = 0;     // so much of its file, where it has one, is known to be on the disk
   bool ended = false;
   bool failed = false;      // how it ended: with an error,
   bool cancelled = false;   // or cancelled or killed; or with a result
   bool unreadable = false;  // its file is there and cannot be read
   std::string quarantine;   // why nothing of it may run; empty when it may
+  std::string doubt;        // it has ended; why it may have gone on after that, if it may
 };
 
 struct Damage {
@@ -55,14 +57,25 @@ struct Damage {
   std::uint64_t offset = 0;
   std::string expected;
   std::string found;
+  std::optional<Uuid> task{};  // the only one that it can have hurt; none: nobody knows which
+  bool accepted = false;       // somebody has said in writing that the loss is accepted
   // As a sentence.
   std::string text() const;
+};
+
+// A line with one wrong bit, as it was before: the checksum tells which bit.
+struct Mended {
+  Uuid task;
+  std::uint64_t seq = 0;
+  std::string line;  // with its line break, as in a file of its task
 };
 
 struct Segment {
   std::uint32_t number = 0;
   std::string path;
   std::uint64_t size = 0;  // of what is valid
+  std::uint64_t proven =
+      0;  // so much of it is known to be on the disk; what is behind may be in a cache only
 };
 
 // Everything that a directory holds, as it was found.
@@ -80,6 +93,13 @@ class LogIndex {
   std::int64_t last_time = 0;  // of the youngest record, in microseconds since 1970
   bool shut_down = false;      // the last record says so
 
+  std::vector<Mended> mended;
+  std::vector<Uuid>
+      named;  // tasks whose ids can be read in what is damaged; they may have lost records
+
+  // Damage that may have hurt tasks which nobody can name, and that nobody has accepted: an id that is not in this
+  // index may have been used. Null when there is none.
+  const Damage* unresolved() const noexcept;
   TaskLog* find(const Uuid& id) const noexcept;
   TaskLog& at(const Uuid& id);
   void drop(const std::vector<Uuid>& ids);
@@ -95,6 +115,8 @@ std::string segment_name(std::uint32_t number);
 std::uint32_t number_of_segment(std::string_view name) noexcept;  // zero when it is no name of one
 // What the file `base` holds, which says where the journal begins.
 std::string base_text(std::uint32_t segment);
+// What the file `synced` holds: up to where everything is known to be on the disk.
+std::string mark_text(std::uint32_t segment, std::uint64_t size);
 inline constexpr std::uint32_t kMostSegments = 99'999'999;  // eight digits
 
 // The layout of the log in a directory; none when the directory holds no log. Errc::log_layout when there are files of
@@ -102,15 +124,24 @@ inline constexpr std::uint32_t kMostSegments = 99'999'999;  // eight digits
 std::optional<Layout> layout_of(Disk& disk, const std::string& directory);
 std::string_view name_of(Layout layout) noexcept;
 
-// Reads all of a log. Errc::log_layout when it has the other layout. Never changes anything, needs no lock, and throws only for what cannot be read.
-LogIndex scan(Disk& disk, const std::string& directory, Layout layout);
 // The same beside a process that writes the log and may be compacting it: what is seen half moved is read again.
 // Errc::log_busy when the log does not hold still.
 LogIndex scan_beside_writer(Disk& disk, const std::string& directory, Layout layout);
 // Another text after each compaction of a journal: positions that were found before are not valid any more.
 std::string compaction_mark(Disk& disk, const std::string& directory);
+// In the layout with files, the file `sizes` holds a line of this length for each task: how much of its file is on the
+// disk. Like `synced`, it is a hint that is written after each sync and not synced itself.
+inline constexpr std::size_t kSizesLine = 64;
+std::string sizes_line(const Uuid& task, std::uint64_t size);
+// How the file `accepted` names a damage: by its place.
+std::string accepted_line(const Damage& damage);
 
-// Reads records where a scan has found them. Keeps the files that it has read.
+// Reads all of a log. Never changes anything, needs no lock, and throws only for what cannot be read. `without_base`: the
+// file that says where a journal begins is damaged; read every segment that is there.
+LogIndex scan(Disk& disk, const std::string& directory, Layout layout, bool without_base = false);
+
+// Reads records where a scan has found them. Keeps the segments that it has read, up to 64 MiB of them; from others it
+// reads a line at a time.
 class LineReader {
  public:
   LineReader(Disk& disk, std::string directory) : disk_(disk), directory_(std::move(directory)) {}
@@ -128,6 +159,9 @@ class LineReader {
   Disk& disk_;
   std::string directory_;
   std::unordered_map<std::uint32_t, std::unique_ptr<DiskContent>> segments_;
+  static constexpr std::uint64_t kMostKept = std::uint64_t{64} << 20;
+  std::uint64_t kept_ = 0;
+  std::string one_line_;
   std::unique_ptr<DiskContent> of_task_;
   Uuid task_;
 };
