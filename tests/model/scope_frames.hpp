@@ -150,12 +150,9 @@ class ContestFrame final : public RunFrame {
           machine().cancel_all(*scope_, machine().make_reason("race decided"));
         }
         return push(std::make_unique<CloseFrame>(run_, *scope_, winner_.has_value()));
-      case 2:
-        if (signal.thrown) return Next::pop;
-        if (winner_) return push(join(run_, *contenders_[*winner_]));
-        signal = thrown_signal(false, all_failed());
-        return Next::pop;
       default:
+        if (signal.thrown) return Next::pop;
+        signal = winner_ ? result_of(*contenders_[*winner_]) : thrown_signal(false, all_failed());
         if (!signal.thrown) signal.text = race_text(*winner_, signal.value, 0);
         return Next::pop;
     }
