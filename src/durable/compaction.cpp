@@ -82,11 +82,15 @@ Task<Compaction> HostCore::compact_now(Retention keep, bool only_completed) {
     done.skipped = "the log is damaged; what is in it is kept for those who mend it";
     co_return done;
   }
-  const std::vector<Copied> copied = co_await archive_ended(keep, only_completed);
+  // What the archive would drop at once is not written into it: on a full disk there is no room.
+  const bool drop = keep.bytes && *keep.bytes == 0 && retired_.damage().empty();
+  const std::vector<Copied> copied = co_await archive_ended(drop, only_completed);
+  if (drop) done.forgotten = co_await retire(copied);
   const std::uint64_t counted = log_->counters().bytes;
   log_->begin_moving();
   const std::vector<Uuid> gone = take_archived(copied);
   done.archived = gone.size();
+  if (drop) done.removed = gone.size();
   try {
     done.kept = co_await move_forward();
   } catch (...) {
@@ -104,7 +108,9 @@ Task<Compaction> HostCore::compact_now(Retention keep, bool only_completed) {
 
 // Copies them, and gives which. The files are synced some thousand at a time. A crash leaves files of tasks that the log
 // still has: nobody reads them, and the next compaction writes them anew.
-Task<std::vector<HostCore::Copied>> HostCore::archive_ended(Retention keep, bool only_completed) {
+//
+// With `drop` nothing is written.
+Task<std::vector<HostCore::Copied>> HostCore::archive_ended(bool drop, bool only_completed) {
   constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   constexpr std::size_t kMostFiles = 16'384;
   const std::string& directory = log_options_.directory;
@@ -112,8 +118,6 @@ Task<std::vector<HostCore::Copied>> HostCore::archive_ended(Retention keep, bool
   std::vector<Copied> copied;
   std::vector<wal::WholeFile> files;
   std::size_t bytes = 0;
-  // What the archive would drop at once is not written: on a full disk there is no room for it.
-  const bool drop = keep.bytes && *keep.bytes == 0;
   // Whoever comes meanwhile has its turn next time.
   for (std::size_t at = 0, end = order_.size(); at < end; ++at) {
     Entry& entry = *order_[at];
@@ -134,6 +138,23 @@ Task<std::vector<HostCore::Copied>> HostCore::archive_ended(Retention keep, bool
   if (!files.empty()) co_await write_archive(std::move(files));
   co_await log_->disk().sync_directory(directory);
   co_return copied;
+}
+
+// Before the tasks leave the log, so that there is no moment in which their ids are free. An id that
+// is in both places, because of a crash or of a retry meanwhile, is that of the task in the log.
+Task<std::size_t> HostCore::retire(const std::vector<Copied>& copied) {
+  std::vector<Uuid> ids;
+  ids.reserve(copied.size());
+  for (const Copied& copy : copied) ids.push_back(copy.id);
+  std::exception_ptr full;
+  try {
+    co_return co_await retired_.add(ids, kMostRetiredIds);
+  } catch (const IoError& error) {
+    if (error.number() != ENOSPC && error.number() != EDQUOT) throw;
+    full = std::current_exception();
+  }
+  if (!co_await log_->free_reserve()) std::rethrow_exception(full);
+  co_return co_await retired_.add(std::move(ids), kMostRetiredIds);
 }
 
 // On a full disk, with the room that the log keeps for this.
@@ -290,7 +311,7 @@ Task<void> HostCore::keep_only(Retention keep, Compaction* done) {
   // First, so that there is no moment in which their ids are free.
   std::vector<Uuid> ids;
   for (const Old& old : go) ids.push_back(old.id);
-  done->forgotten = co_await retired_.add(std::move(ids), kMostRetiredIds);
+  done->forgotten += co_await retired_.add(std::move(ids), kMostRetiredIds);
   for (const Old& old : go) {
     co_await disk.remove(old.path);
     ++done->removed;

@@ -99,7 +99,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     std::uint64_t last_seq;
   };
   Task<Compaction> compact_now(Retention keep, bool only_completed);
-  Task<std::vector<Copied>> archive_ended(Retention keep, bool only_completed);
+  Task<std::vector<Copied>> archive_ended(bool drop, bool only_completed);
+  Task<std::size_t> retire(const std::vector<Copied>& copied);
   Task<void> write_archive(std::vector<wal::WholeFile> files);
   // Compacts the log when HostOptions say that it is worth it.
   void consider_compaction();

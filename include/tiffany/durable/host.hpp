@@ -168,7 +168,7 @@ class HostOptions {
 struct Compaction {
   std::size_t archived = 0;   // tasks that had ended
   std::size_t kept = 0;       // tasks that have not, and whose records were written again
-  std::size_t removed = 0;    // files that went out of the archive
+  std::size_t removed = 0;    // tasks that left the archive, or never came to it
   std::size_t forgotten = 0;  // ids of tasks that went earlier, beyond kMostRetiredIds
   std::size_t values = 0;     // long values that nobody names any more
   std::string skipped;        // why nothing was done, if nothing was
