@@ -390,10 +390,10 @@ class Reader {
 
   // The ids that can still be read in what is no record any more.
   void find_names(std::string_view text) {
-    constexpr std::string_view kTask = R"("task_id":")";
-    for (std::size_t at = text.find(kTask); at != std::string_view::npos;
-         at = text.find(kTask, at + 1)) {
-      const std::optional<Uuid> id = Uuid::parse(text.substr(at + kTask.size(), 36));
+    constexpr std::string_view kTaskField = R"("task_id":")";
+    for (std::size_t at = text.find(kTaskField); at != std::string_view::npos;
+         at = text.find(kTaskField, at + 1)) {
+      const std::optional<Uuid> id = Uuid::parse(text.substr(at + kTaskField.size(), 36));
       if (id && !id->nil()) index_.named.push_back(*id);
     }
   }
