@@ -237,7 +237,6 @@ TEST(UserSystemCall, NobodyButTheCallThatATaskIsParkedOnCanWakeTheTask) {
 // A call that wakes whenever it is told to.
 class Eager final : public SystemCall {
  public:
-  static constexpr CallName call_name{"eager"};
   Eager() noexcept = default;
   Answer start(Scheduler&, TaskRecord&) noexcept { return Answer::parked; }
   void withdraw(TaskRecord&) noexcept override {}

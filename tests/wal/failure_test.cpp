@@ -44,8 +44,8 @@ void every_failure(Layout layout, bool halfway) {
     const std::string what = disk->did().at(k) + " (" + std::to_string(k) + ")";
     // The next segment is made ahead: what fails there is tried again when the segment is needed.
     // Nothing depends on the room that is kept for a full disk.
-    const bool spare = what.find("wal/next") != std::string::npos ||
-                       what.find("wal/reserve") != std::string::npos;
+    const bool spare =
+        what.find("wal/next") != std::string::npos || what.find("wal/reserve") != std::string::npos;
     const bool ahead = spare && error == nullptr;
     if (ahead || what.starts_with("note ")) {  // a hint: nothing depends on it
       EXPECT_EQ(error, nullptr) << what;
