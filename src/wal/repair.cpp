@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kSegment = std::size_t{16} << 20;  // a new one is begun when one is longer
 
 std::int64_t microseconds_now() {
-  using namespace std::chrono;
-  return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
 std::unique_ptr<DiskLock> lock_log(Disk& disk, const std::string& directory) {
