@@ -341,6 +341,9 @@ class Scheduler {
   AwaitStack* exception_leaves(const std::exception_ptr& error) noexcept;
   // An exception is about to be thrown into the running task that has a trace from elsewhere.
   void exception_comes(const std::exception_ptr& error, AsyncTracePtr origin) noexcept;
+  // An error of the code of a task, of which nobody else will ever hear. `what`: how it came to be.
+  void report_lost(const TaskRecord& task, std::string_view what,
+                   const std::exception_ptr& error) noexcept;
   // The code of a task has ended and its result is stored. Wakes who waits for it.
   void finish(TaskRecord& task, State state) noexcept;
 
@@ -521,9 +524,6 @@ class Scheduler {
   void interrupt(TaskRecord& task) noexcept;
   void keep_trace(TaskRecord& task) noexcept;
   void report_failure(TaskRecord& task) noexcept;
-  // An error of the code of a task, of which nobody else will ever hear. `what`: how it came to be.
-  void report_lost(const TaskRecord& task, std::string_view what,
-                   const std::exception_ptr& error) noexcept;
   // What the sink throws stays here, and is counted. False when it has thrown.
   bool write_log(const LogLine& line) noexcept;
   void end_unbegun(TaskRecord& task) noexcept;
