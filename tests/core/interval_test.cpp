@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "support/hand_clock.hpp"
 #include "support/harness.hpp"
 
 namespace tiffany {
@@ -159,6 +161,30 @@ TEST(Interval, ASchedulerMayGoWhileATaskWaitsForATick) {
   EXPECT_EQ(scheduler.armed_timers(), 1u);
   EXPECT_NE(scheduler.dump_text().find("the tick of an interval at"), std::string::npos)
       << scheduler.dump_text();
+}
+
+// A real clock is always a little late; that is no missed tick.
+TEST(Interval, ATickThatIsDeliveredALittleLateDelaysNothing) {
+  Time time;
+  const auto program = [&]() -> Task<void> {
+    const auto busy = [&]() -> Task<void> {
+      for (;;) {
+        co_await sleep_until(time + 10ms);
+        time += 1ms;  // before the other task sees its tick
+      }
+    };
+    auto before = spawn.with_priority(1)(std::ref(busy));
+    Interval ticks(10ms, MissedTicks::delay);
+    co_await ticks.next();
+    EXPECT_EQ(time, Time(11ms));
+    EXPECT_EQ(ticks.due(), Time(20ms));
+    time += 25ms;
+    EXPECT_EQ(co_await ticks.next(), Time(20ms));
+    EXPECT_GE(ticks.due(), Time(46ms)) << "nobody waited: one period from where it is now";
+    before.cancel();
+  };
+  Scheduler scheduler(Options().clock(std::make_unique<HandClock>(time)));
+  run_on_scheduler(scheduler, program);
 }
 
 }  // namespace

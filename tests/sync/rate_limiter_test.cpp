@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/hand_clock.hpp"
 #include "support/harness.hpp"
 
 namespace tiffany {
@@ -229,6 +230,22 @@ TEST(RateLimiter, AReportSaysWhatIsWaitedFor) {
         << Scheduler::current()->dump_text();
     co_await handle;
   });
+}
+
+// now() stands still within a turn, and a rate counted from it would be exceeded after a long one.
+TEST(RateLimiter, OnARealClockTokensAreSpentWhenTheyAreAndNotWhenTheTurnBegan) {
+  Time time;
+  const auto program = [&]() -> Task<void> {
+    RateLimiter limiter(1, 10ms, 1);
+    time += 7ms;  // work
+    co_await limiter.acquire();
+    co_await limiter.acquire();
+    EXPECT_EQ(time, Time(17ms));
+    time += 25ms;
+    EXPECT_EQ(limiter.available(), 1u);
+  };
+  Scheduler scheduler(Options().clock(std::make_unique<HandClock>(time)));
+  run_on_scheduler(scheduler, program);
 }
 
 }  // namespace
