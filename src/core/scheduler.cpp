@@ -16,6 +16,12 @@ namespace {
 // How many messages from other threads one turn takes in: they must not starve the tasks.
 constexpr std::size_t kDrainLimit = 1024;
 
+// How many turns pass between two looks for circles while tasks are always ready.
+constexpr std::uint32_t kTurnsPerLook = 64;
+
+// Longer than an answer from another machine takes, shorter than the patience of who runs the program.
+constexpr Duration kQuietLimit = std::chrono::seconds(10);
+
 std::uint64_t pick_seed(const std::optional<std::uint64_t>& asked, bool virtual_time) {
   if (asked) return *asked;
   if (virtual_time) return 0;
@@ -79,9 +85,11 @@ Scheduler::Scheduler(Options options)
       timers_(reactor_->now()),
       random_(pick_seed(options.seed_, reactor_->virtual_time()), "scheduler"),
       log_(options.log_ ? std::move(options.log_) : log_to_stderr),
-      system_failure_(options.system_failure_) {
+      system_failure_(options.system_failure_),
+      circle_policy_(options.circles_) {
   now_ = reactor_->now();
   clock_runs_ = !reactor_->virtual_time();
+  quiet_.limit = options.quiet_limit_.value_or(clock_runs_ ? kQuietLimit : Duration::max());
   arena_->set_limit(options.most_bytes_);
   root_.arena_ = arena_.get();
   std::fill(std::begin(quantum_), std::end(quantum_), std::max<std::uint32_t>(1, options.quantum_));
@@ -131,6 +139,7 @@ bool Scheduler::look_outside() {
 }
 
 Scheduler::Idle Scheduler::idle(Time limit) {
+  if (new_suspects_ != 0 && look_for_circles(limit)) return Idle::moved_on;
   if (reactor_->virtual_time()) {
     if (const auto next = timers_.next_until(limit)) {
       reactor_->advance_to(*next);
@@ -138,7 +147,9 @@ Scheduler::Idle Scheduler::idle(Time limit) {
       return Idle::moved_on;
     }
     if (limit != kEndOfTime) {
-      reactor_->advance_to(limit);
+      const std::optional<Time> quiet = look_at_quiet();
+      if (!ready_.empty()) return Idle::moved_on;  // the sink of the log has made a task ready
+      reactor_->advance_to(quiet ? std::min(*quiet, limit) : limit);
       return Idle::moved_on;
     }
   }
@@ -146,6 +157,11 @@ Scheduler::Idle Scheduler::idle(Time limit) {
   if (limit != kEndOfTime) until = limit;
   if (const auto next = timers_.next_hint(); next && (!until || *next < *until)) until = next;
   if (!until && !can_be_woken_from_outside()) return Idle::nothing_to_wait_for;
+  if (clock_runs_) {  // the time of a virtual one does not pass in a wait
+    if (const auto quiet = look_at_quiet(); quiet && (!until || *quiet < *until)) until = quiet;
+    if (!ready_.empty()) return Idle::moved_on;
+    if (full_look_by_ && (!until || *full_look_by_ < *until)) until = full_look_by_;
+  }
   Wakeup& wakeup = inbox_->wakeup();
   wakeup.prepare();
   if (inbox_->empty()) reactor_->wait(until, wakeup);
@@ -169,6 +185,7 @@ void Scheduler::run() {
       cancel_daemons();
     if (look_outside()) {
       run_turn(turn_);
+      if (new_suspects_ != 0 && ++turns_since_look_ >= kTurnsPerLook) look_for_circles(now_);
     } else if (idle(kEndOfTime) == Idle::nothing_to_wait_for) {
       throw Deadlock(wait_report());
     }
@@ -210,8 +227,10 @@ bool Scheduler::step() {
 std::size_t Scheduler::step_until_idle() {
   Drive drive(*this);
   std::size_t ran = 0;
-  while (look_outside()) ran += run_turn(turn_);
-  return ran;
+  for (;;) {
+    while (look_outside()) ran += run_turn(turn_);
+    if (new_suspects_ == 0 || !look_for_circles(now_)) return ran;
+  }
 }
 
 void Scheduler::run_until(Time time) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/wait_text.hpp"
 #include "tiffany/core/await_stack.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/spawn_chain.hpp"
@@ -60,6 +61,16 @@ std::vector<TaskId> find_cycle(const WaitGraph& graph) {
 
 }  // namespace
 
+void append_wait(std::string& out, const Scheduler& scheduler, const TaskRecord& task) {
+  AwaitStack stack;
+  task.visit_frames(stack);
+  SpawnChain spawned;
+  spawned.trace(scheduler, task);
+  out += "\n  " + task.describe() + " waits for " + task.waiting_on()->describe();
+  append_stack(out, stack);
+  append_spawns(out, spawned.steps());
+}
+
 std::string Scheduler::wait_report() const {
   WaitGraph graph;
   std::size_t waiting = 0;
@@ -70,13 +81,7 @@ std::string Scheduler::wait_report() const {
     std::vector<TaskId>& edges = graph[task.id_];
     Edges visitor(edges);
     task.waiting_on_->visit_waits(visitor);
-    AwaitStack stack;
-    task.visit_frames(stack);
-    SpawnChain spawned;
-    spawned.trace(*this, task);
-    lines += "\n  " + task.describe() + " waits for " + task.waiting_on_->describe();
-    append_stack(lines, stack);
-    append_spawns(lines, spawned.steps());
+    append_wait(lines, *this, task);
   });
   const bool deadlock =
       waiting > 0 && waiting == live_tasks_ && timers_.size() == 0 && !can_be_woken_from_outside();

@@ -26,6 +26,7 @@ TimedRegion::TimedRegion(Duration limit, std::source_location site)
                                         "operation no time to wait at all.");
   }
   scheduler_.arm(*this, scheduler_.deadline_in(limit));
+  region_.ends_by_time();
 }
 
 TimedRegion::~TimedRegion() { scheduler_.disarm(*this); }

@@ -99,6 +99,9 @@ class CancelRegion {
   // Ends the region before its scope does. After this, cancels no longer reach the covered code.
   void close() noexcept;
 
+  // A timer will cancel it: a wait in the region ends, whatever comes of what is waited for.
+  void ends_by_time() noexcept { timed_ = true; }
+
   bool cancelled() const noexcept { return reason_ != nullptr; }
   const CancelReasonPtr& reason() const noexcept { return reason_; }
   // True while something further out has been cancelled and no shield stands between: then a
@@ -120,6 +123,7 @@ class CancelRegion {
   Scope* scope_;
   Kind kind_;
   bool open_ = true;
+  bool timed_ = false;
 };
 
 }  // namespace tiffany

@@ -84,6 +84,7 @@ class Dependencies final : public SystemCall {
   void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override;
   std::string describe() const override;
   void visit_waits(WaitVisitor& visitor) const override;
+  bool needs_all() const noexcept override { return true; }
 
  private:
   struct Entry {

@@ -71,6 +71,9 @@ class GroupCall : public SystemCall {
   void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override;
   std::string describe() const override;
   void visit_waits(WaitVisitor& visitor) const override;
+  bool needs_all() const noexcept override {
+    return mode_ == GroupMode::gather || mode_ == GroupMode::settled;
+  }
 
  protected:
   explicit GroupCall(GroupMode mode) noexcept : mode_(mode) {}

@@ -167,6 +167,7 @@ class Join final : public SystemCall {
   }
   std::string describe() const override { return handle_.waitable().describe(); }
   void visit_waits(WaitVisitor& visitor) const override { visitor.on_waitable(handle_.waitable()); }
+  bool needs_all() const noexcept override { return true; }
 
  private:
   H handle_;
@@ -211,6 +212,7 @@ class JoinOutcome final : public SystemCall {
   Outcome<typename H::value_type> finish() { return outcome_of(handle_, false); }
   std::string describe() const override { return handle_.waitable().describe(); }
   void visit_waits(WaitVisitor& visitor) const override { visitor.on_waitable(handle_.waitable()); }
+  bool needs_all() const noexcept override { return true; }
 
  private:
   H handle_;

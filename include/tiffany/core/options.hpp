@@ -34,6 +34,15 @@ enum class SystemFailure : std::uint8_t {
             // spawns are cancelled at once, as after shutdown()
 };
 
+// What a closed circle of waits does: tasks that each wait for the next, round and round, so that none
+// goes on whatever else comes to pass.
+enum class CirclePolicy : std::uint8_t {
+  report,       // one line in the log, and nothing else
+  cancel_last,  // the same, and the task whose wait has closed the circle is cancelled; one whose wait
+                // a shield keeps stays as it is, and the task that waited before it is cancelled
+  end_run,      // whoever drives the scheduler gets Deadlock, with the report; the tasks stay
+};
+
 class Options {
  public:
   Options() = default;
@@ -136,6 +145,23 @@ class Options {
     system_failure_ = policy;
     return std::move(*this);
   }
+  // Closed circles of waits (a task joins one that joins it; a task waits for a mutex whose holder joins
+  // it) are found also while timers, sockets and external promises are pending. What counts: join,
+  // gather, all_settled, the end of a scope, spawn.after, the locks of Mutex and SharedMutex. What does
+  // not: race, any, and whatever within() or the deadline of a scope around it will end. Looked for when
+  // no task is ready, and every 64 turns while some are; each circle is reported once. Default: report.
+  Options&& circles(CirclePolicy policy) && {
+    circles_ = policy;
+    return std::move(*this);
+  }
+  // Reports, to the log, when for so long no task has run, no timer was armed, and tasks were waiting
+  // for something from outside; with the first ten of them. Once, and again when a task has run in
+  // between. It decides nothing. Duration::max(): never. Default: ten seconds with a real clock, never
+  // with a virtual one, where the time passes only in run_until() and poll().
+  Options&& quiet_limit(Duration limit) && {
+    quiet_limit_ = limit;
+    return std::move(*this);
+  }
   // Where log() and reports go. Default: standard error.
   Options&& log_to(std::function<void(const LogLine&)> sink) && {
     log_ = std::move(sink);
@@ -171,6 +197,8 @@ class Options {
   bool record_picks_ = false;
   bool wait_inline_ = false;
   SystemFailure system_failure_ = SystemFailure::report;
+  CirclePolicy circles_ = CirclePolicy::report;
+  std::optional<Duration> quiet_limit_;
 };
 
 }  // namespace tiffany

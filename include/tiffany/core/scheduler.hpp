@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -165,6 +166,10 @@ class Scheduler {
   std::uint64_t spinners() const noexcept { return spinners_; }
   // How many failures were reported because nobody had looked at them.
   std::uint64_t unseen_failures() const noexcept { return unseen_failures_; }
+  // How many closed circles of waits were found (Options::circles).
+  std::uint64_t circles() const noexcept { return circles_found_; }
+  // How often everything waited for outside longer than Options::quiet_limit says.
+  std::uint64_t quiet_spells() const noexcept { return quiet_.spells; }
   // How many lines were lost because the sink of the log (Options::log_to) threw.
   std::uint64_t lost_log_lines() const noexcept { return lost_log_lines_; }
   // How often a task was given the processor.
@@ -424,6 +429,7 @@ class Scheduler {
     parked.since_ = now_.time_since_epoch().count();
     task.waiting_on_ = &parked;
     task.state_ = State::blocked;
+    if (call.C::needs_all()) suspects_[new_suspects_++ % kSuspects] = task.id_;
     return inline_order_ != nullptr && wait_inline(task);
   }
   void count_yield(TaskRecord& task) noexcept {
@@ -515,6 +521,15 @@ class Scheduler {
   enum class Idle { moved_on, nothing_to_wait_for };
   Idle idle(Time limit);
   void cancel_daemons();
+  // Closed circles of waits; see circles.cpp. True when a task is ready that was not.
+  bool look_for_circles(Time limit);
+  bool full_look_is_due();
+  bool handle_circle(const std::vector<TaskId>& circle);
+  bool cancel_last_of(const std::vector<TaskId>& circle, const std::string& why);
+  static bool can_time_out(const TaskRecord& task) noexcept;
+  // Nothing is ready. When the report that everything waits for outside is due, if it is not.
+  std::optional<Time> look_at_quiet();
+  void report_quiet(Duration how_long);
   bool can_be_woken_from_outside() const;
   class Drive;
   // Why the running task must stop, as seen from where it is.
@@ -603,6 +618,30 @@ class Scheduler {
   SystemFailure system_failure_;
   std::exception_ptr system_failed_;  // to be thrown when the run ends
   bool tearing_down_ = false;
+
+  // Tasks that parked on what needs_all() since circles were last looked for; more than there is room
+  // for: all tasks are looked at.
+  static constexpr std::uint32_t kSuspects = 64;
+  std::uint32_t new_suspects_ = 0;
+  std::uint32_t turns_since_look_ = 0;
+  TaskId suspects_[kSuspects];
+  std::uint64_t next_full_look_ = 0;  // the slice
+  std::optional<Time> full_look_by_;
+  CirclePolicy circle_policy_;
+  std::uint64_t circles_found_ = 0;
+  struct Circles;
+  struct DropCircles {
+    void operator()(Circles* circles) const noexcept;
+  };
+  std::unique_ptr<Circles, DropCircles> circles_;
+  struct Quiet {
+    Duration limit = Duration::max();
+    std::uint64_t slices = UINT64_MAX;  // as many had been begun when it fell quiet
+    Time since;
+    bool reported = false;
+    std::uint64_t spells = 0;
+  };
+  Quiet quiet_;
 
   // How many tasks have completed, failed, been cancelled.
   std::uint64_t ended_[3] = {};

@@ -120,6 +120,7 @@ class Scope {
     void finish() noexcept {}
     std::string describe() const override;
     void visit_waits(WaitVisitor& visitor) const override;
+    bool needs_all() const noexcept override { return true; }
 
    private:
     friend class Scope;

@@ -87,6 +87,11 @@ class SystemCall {
   virtual std::string describe() const = 0;
   virtual void visit_waits(WaitVisitor& visitor) const;
 
+  // True when the wait is over only when everything that visit_waits names has ended or has let go; an
+  // error and a cancel aside. Tasks that wait for one another in this way wait in a circle, which is
+  // reported (Options::circles). Asked once by its own type when a task parks, so it must be cheap.
+  virtual bool needs_all() const noexcept { return false; }
+
   // True when only something outside of the scheduler can end the wait (a raw descriptor, a foreign
   // callback); such a wait is never a deadlock.
   virtual bool waits_for_outside() const noexcept { return false; }

@@ -97,6 +97,7 @@ class [[nodiscard(
   Guard finish();
   std::string describe() const override;
   void visit_waits(WaitVisitor& visitor) const override;
+  bool needs_all() const noexcept override { return true; }
 
  private:
   friend class Mutex;

@@ -103,6 +103,7 @@ class SharedMutex::Waiting : public detail::ParkingCall<Waiting> {
   void pass_on() noexcept { mutex_->admit(); }
   std::string describe() const override;
   void visit_waits(WaitVisitor& visitor) const override;
+  bool needs_all() const noexcept override { return true; }
 
  protected:
   Waiting(SharedMutex& mutex, Access access, const std::source_location& site) noexcept
