@@ -224,8 +224,9 @@ bool Scheduler::cancel_last_of(const std::vector<TaskId>& circle, const std::str
     candidates.push_back(Candidate{static_cast<std::size_t>(suspects.rend() - last),
                                    find(id)->waiting_on()->since(), id});
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    return a.order != b.order ? a.order > b.order : a.since > b.since;
+  std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    if (a.order != b.order) return a.order > b.order;
+    return a.since != b.since ? a.since > b.since : a.id > b.id;
   });
   const CancelReasonPtr cause =
       reason(CancelCause::requested, why, std::source_location::current());

@@ -39,7 +39,7 @@ enum class SystemFailure : std::uint8_t {
 enum class CirclePolicy : std::uint8_t {
   report,       // one line in the log, and nothing else
   cancel_last,  // the same, and the task whose wait has closed the circle is cancelled; one whose wait
-                // a shield keeps stays as it is, and the task that waited before it is cancelled
+                // a shield protects is passed over for the task that began to wait before it
   end_run,      // whoever drives the scheduler gets Deadlock, with the report; the tasks stay
 };
 
@@ -149,7 +149,8 @@ class Options {
   // it) are found also while timers, sockets and external promises are pending. What counts: join,
   // gather, all_settled, the end of a scope, spawn.after, the locks of Mutex and SharedMutex. What does
   // not: race, any, and whatever within() or the deadline of a scope around it will end. Looked for when
-  // no task is ready, and every 64 turns while some are; each circle is reported once. Default: report.
+  // no task is ready, and every 64 turns of run() while some are; each circle is
+  // reported once. Default: report.
   Options&& circles(CirclePolicy policy) && {
     circles_ = policy;
     return std::move(*this);
