@@ -179,7 +179,8 @@ Task<void> starts_without_descriptors(Listener* listener, const std::vector<std:
 
 TEST_P(ServeTest, AServerWithoutDescriptorsPausesSaysSoOnceAndGoesOn) {
 #if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "UBSan makes a pipe when it looks at a type, and takes the lack of one for an error";
+  GTEST_SKIP()
+      << "UBSan makes a pipe when it looks at a type, and takes the lack of one for an error";
 #endif
   Scheduler scheduler(logging());
   Listener listener = Listener::bind(Address::loopback(0));

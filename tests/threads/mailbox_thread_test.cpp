@@ -352,7 +352,8 @@ TEST(MailboxThread, T9_ATaskThatDoesNotStopIsDroppedByForceWhileItWaits) {
 TEST(MailboxThread, T18_AnIdleSchedulerIsWokenAtOnce) {
   constexpr int kRounds = 100;
   std::counting_semaphore<> idle(0);
-  Scheduler scheduler(Options().clock(std::make_unique<WatchedClock>(idle, false)));
+  Scheduler scheduler(
+      Options().clock(std::make_unique<WatchedClock>(idle, false)).quiet_limit(Duration::max()));
   Mailbox<int> box(scheduler, 1);
   std::thread poster([&idle, sender = box.sender()] {
     for (int i = 0; i < kRounds; ++i) {
