@@ -3,7 +3,7 @@
 # GoogleTest's summary counts as one failed test.
 #
 # With -v show=failures it prints instead what a person needs to see of the tests that failed: their
-# output, without the lines of the tests in it that passed. The last test that began and did not end
+# names first, then what each of them printed. The last test of a program that began and did not end
 # is the one that crashed.
 
 match($0, /^[0-9]+: /) {
@@ -12,9 +12,15 @@ match($0, /^[0-9]+: /) {
   if (line ~ /^\[  PASSED  \] [0-9]+ test/) { passed += counted(line); summed[id] = 1 }
   else if (line ~ /^\[  SKIPPED \] [0-9]+ test/) skipped += counted(line)
   else if (line ~ /^\[  FAILED  \] [0-9]+ test/) { failed += counted(line); broken[id] = 1 }
-  if (line ~ /^\[ RUN      \]/) running[id] = line "\n"
-  else if (line ~ /^\[       OK \]/) running[id] = ""
-  else { output[id] = output[id] running[id] line "\n"; running[id] = "" }
+
+  if (line ~ /^\[ RUN      \]/) { runs[id] = 1; running[id] = line "\n" }
+  else if (line ~ /^\[       OK \]/ || line ~ /^\[  SKIPPED \] .* ms\)$/) running[id] = ""
+  else if (line ~ /^\[  FAILED  \] .* ms\)$/) {
+    output[id] = output[id] running[id] line "\n"
+    names[id] = names[id] line "\n"
+    running[id] = ""
+  }
+  else if (running[id] != "" || !runs[id]) running[id] = running[id] line "\n"
   next
 }
 
@@ -25,7 +31,7 @@ match($0, /Test +#[0-9]+: /) {
   else if ($0 ~ /\*\*\*Skipped/) ++skipped
   else if ($0 ~ /\*\*\*/) {
     if (!(id in broken)) ++failed
-    report = report "\n" $0 "\n" output[id] running[id]
+    report = report "\n" $0 "\n" names[id] output[id] running[id]
   }
 }
 
