@@ -7,7 +7,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace async_trace_alloc_test {
 
 using namespace test;
 
@@ -43,5 +43,5 @@ TEST(AsyncTrace, T10_AnExceptionArrivesWithoutItsTraceWhenMemoryIsShort) {
   EXPECT_GE(without, 3) << "the trace, its parts, and where the task keeps it";
 }
 
-}  // namespace
+}  // namespace async_trace_alloc_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "support/fault_programs.hpp"
 
 namespace tiffany {
-namespace {
+namespace out_of_memory_test {
 
 using namespace test;
 using Then = ShortOfMemory::Then;
@@ -241,5 +241,5 @@ TEST(OutOfMemory, T13_ATaskThatMustNotBeginFailsAlsoWithoutAnErrorToSayWhy) {
   refused.waitable().mark_observed();
 }
 
-}  // namespace
+}  // namespace out_of_memory_test
 }  // namespace tiffany

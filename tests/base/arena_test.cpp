@@ -10,7 +10,7 @@
 #include "tiffany/base/random.hpp"
 
 namespace tiffany {
-namespace {
+namespace arena_test {
 
 // Gives an arena back at the end of a test.
 class Owned {
@@ -184,5 +184,5 @@ TEST(Arena, APinKeepsARetiredArena) {
   Arena::unpin(memory);
 }
 
-}  // namespace
+}  // namespace arena_test
 }  // namespace tiffany

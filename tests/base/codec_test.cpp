@@ -111,7 +111,7 @@ struct tiffany::Codec<shop::Both> {
 };
 
 namespace tiffany {
-namespace {
+namespace codec_test {
 
 using namespace std::chrono_literals;
 
@@ -405,5 +405,5 @@ TEST(Codec, EveryChangedByteOfADocumentGivesAValueOrBadJson) {
   EXPECT_GT(values, static_cast<int>(text.size())) << "letters of strings and digits may change";
 }
 
-}  // namespace
+}  // namespace codec_test
 }  // namespace tiffany

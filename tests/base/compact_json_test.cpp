@@ -6,7 +6,7 @@
 #include "tiffany/base/json_reader.hpp"
 
 namespace tiffany {
-namespace {
+namespace compact_json_test {
 
 bool refused(const std::string& text, int deepest = JsonReader::kMaxDepth) {
   try {
@@ -66,5 +66,5 @@ TEST(CompactJson, RefusesWhatIsDeeperThanItsCallerTakes) {
   EXPECT_TRUE(refused(std::string(100'000, '[')));
 }
 
-}  // namespace
+}  // namespace compact_json_test
 }  // namespace tiffany

@@ -7,7 +7,7 @@
 #include "tiffany/base/random.hpp"
 
 namespace tiffany {
-namespace {
+namespace crc32c_test {
 
 std::string random_bytes(Random& random, std::size_t size) {
   std::string bytes(size, '\0');
@@ -68,5 +68,5 @@ TEST(Crc32c, EveryFlippedBitIsFound) {
   }
 }
 
-}  // namespace
+}  // namespace crc32c_test
 }  // namespace tiffany

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace tiffany {
-namespace {
+namespace error_test {
 
 std::vector<Errc> all_codes() {
   return {
@@ -77,5 +77,5 @@ TEST(Error, CarriesItsCodeAndItsSentenceAsAStandardException) {
   }
 }
 
-}  // namespace
+}  // namespace error_test
 }  // namespace tiffany

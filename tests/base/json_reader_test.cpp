@@ -16,7 +16,7 @@
 #include "tiffany/base/random.hpp"
 
 namespace tiffany {
-namespace {
+namespace json_reader_test {
 
 // Calls `read` with a reader of a copy of the text that has nothing behind it, which is what makes
 // AddressSanitizer see a read beyond its end. The sentence of the error, or "" without one.
@@ -438,5 +438,5 @@ TEST(JsonReader, NoiseGivesAValueOrBadJson) {
   }
 }
 
-}  // namespace
+}  // namespace json_reader_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "tiffany/base/error.hpp"
 
 namespace tiffany {
-namespace {
+namespace json_test {
 
 std::string quoted(std::string_view text) {
   std::string out;
@@ -149,5 +149,5 @@ TEST(Json, P5_EachBrokenSequenceBecomesOneReplacementCharacter) {
   EXPECT_EQ(quoted("\xC3\xC3\xBC"), "\"" + bad + "\xC3\xBC\"") << "the good one after it stays";
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace tiffany

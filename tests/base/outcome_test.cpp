@@ -7,7 +7,7 @@
 #include <string>
 
 namespace tiffany {
-namespace {
+namespace outcome_test {
 
 TEST(Outcome, W4_ASuccessHoldsItsValue) {
   auto outcome = Outcome<int>::success(7);
@@ -93,5 +93,5 @@ TEST(Outcome, GivesTheTextOfItsError) {
             "an exception that is not a std::exception");
 }
 
-}  // namespace
+}  // namespace outcome_test
 }  // namespace tiffany

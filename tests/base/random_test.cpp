@@ -8,7 +8,7 @@
 #include "tiffany/base/hash.hpp"
 
 namespace tiffany {
-namespace {
+namespace random_test {
 
 TEST(Random, TheSameSeedGivesTheSameNumbers) {
   Random a(42, "x");
@@ -79,5 +79,5 @@ TEST(Hash, MixingDependsOnTheOrder) {
   EXPECT_NE(mix(mix(0, 1), 0), mix(0, 1));
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace tiffany

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace tiffany {
-namespace {
+namespace sha256_test {
 
 TEST(Sha256, TheStandardVectorsGiveTheirHashes) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -37,5 +37,5 @@ TEST(Sha256, LengthsAroundTheEndOfABlockArePaddedRight) {
             "2f3d335432c70b580af0e8e1b3674a7c020d683aa5f73aaaedfdc55af904c21c");
 }
 
-}  // namespace
+}  // namespace sha256_test
 }  // namespace tiffany

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiffany {
-namespace {
+namespace shown_text_test {
 
 TEST(ShownText, LeavesWhatCanBeReadAsItIs) {
   EXPECT_EQ(detail::shown(""), "");
@@ -22,5 +22,5 @@ TEST(ShownText, EscapesWhatMovesACursorOrTurnsTextAround) {
   EXPECT_EQ(detail::shown("\xe2\x80"), "\\xe2\\x80");
 }
 
-}  // namespace
+}  // namespace shown_text_test
 }  // namespace tiffany

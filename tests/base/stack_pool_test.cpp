@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace stack_pool_test {
 
 using namespace test;
 
@@ -101,5 +101,5 @@ TEST(StackPool, T13_WithoutAddressSpaceThereIsAnErrorThatSaysWhatToDo) {
   for (const StackPool::Stack& stack : all) pool.give_back(stack);
 }
 
-}  // namespace
+}  // namespace stack_pool_test
 }  // namespace tiffany

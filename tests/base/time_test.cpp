@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiffany {
-namespace {
+namespace time_test {
 
 using namespace std::chrono_literals;
 
@@ -16,5 +16,5 @@ TEST(Time, T7_AddingSaturatesAtTheEndOfTimeInsteadOfOverflowing) {
   EXPECT_EQ(after(Time(5ms), 0ns), Time(5ms));
 }
 
-}  // namespace
+}  // namespace time_test
 }  // namespace tiffany

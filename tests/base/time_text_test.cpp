@@ -5,7 +5,7 @@
 #include <chrono>
 
 namespace tiffany {
-namespace {
+namespace time_text_test {
 
 using namespace std::chrono_literals;
 
@@ -24,5 +24,5 @@ TEST(TimeText, P6_DurationsReadWellAndLoseNothing) {
   EXPECT_EQ(time_text(Time(5ms)), "5 ms");
 }
 
-}  // namespace
+}  // namespace time_text_test
 }  // namespace tiffany

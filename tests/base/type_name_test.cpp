@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace tiffany {
-namespace {
+namespace type_name_test {
 
 TEST(TypeName, IsWhatTheCompilerCallsTheType) {
   EXPECT_EQ(type_name<int>(), "int");
@@ -14,5 +14,5 @@ TEST(TypeName, IsWhatTheCompilerCallsTheType) {
   EXPECT_EQ(type_name<int[3]>().back(), ']');
 }
 
-}  // namespace
+}  // namespace type_name_test
 }  // namespace tiffany

@@ -6,7 +6,7 @@
 #include <string>
 
 namespace tiffany {
-namespace {
+namespace uuid_test {
 
 TEST(Uuid, W1_TextAndParseAreInverse) {
   Random random(1);
@@ -64,5 +64,5 @@ TEST(Uuid, ADefaultOneIsAllZerosAndTheyAreOrdered) {
   EXPECT_LT(Uuid(), *Uuid::parse("00000000-0000-0000-0000-000000000001"));
 }
 
-}  // namespace
+}  // namespace uuid_test
 }  // namespace tiffany

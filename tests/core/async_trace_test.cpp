@@ -13,7 +13,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace async_trace_test {
 
 using namespace test;
 
@@ -334,5 +334,5 @@ TEST(AsyncTrace, T10_ItOutlivesTheScheduler) {
   expect_in(text_of(handle.trace()), "thrown in task #1\n      at " + here(kLeafLine) + " in leaf");
 }
 
-}  // namespace
+}  // namespace async_trace_test
 }  // namespace tiffany

@@ -10,7 +10,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace cancel_calls_test {
 
 using namespace test;
 
@@ -272,5 +272,5 @@ const auto kName = [](const auto& info) { return std::string(info.param.name); }
 INSTANTIATE_TEST_SUITE_P(Calls, CancelOfCall, ::testing::ValuesIn(all_calls()), kName);
 INSTANTIATE_TEST_SUITE_P(Calls, CancelOfAnsweredCall, ::testing::ValuesIn(kAnsweredAtOnce), kName);
 
-}  // namespace
+}  // namespace cancel_calls_test
 }  // namespace tiffany

@@ -9,7 +9,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace cancel_test {
 
 using namespace test;
 
@@ -543,5 +543,5 @@ TEST(CancelCause, T9_HasAName) {
   EXPECT_STREQ(name_of(CancelCause::shutdown), "shutdown");
 }
 
-}  // namespace
+}  // namespace cancel_test
 }  // namespace tiffany

@@ -12,7 +12,7 @@
 #include "tiffany/core/options.hpp"
 
 namespace tiffany {
-namespace {
+namespace circles_test {
 
 using namespace test;
 
@@ -288,5 +288,5 @@ TEST(Circles, TheReportIsTheSameEveryTimeAndChangesNothing) {
   EXPECT_EQ(once(), once());
 }
 
-}  // namespace
+}  // namespace circles_test
 }  // namespace tiffany

@@ -7,7 +7,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany::test {
-namespace {
+namespace context_test {
 
 inline constexpr ContextKey<int> kDepth{"depth"};
 inline constexpr ContextKey<std::string> kUser{"user"};
@@ -360,5 +360,5 @@ TEST(Context, I2_APollTaskInheritsTheContextLikeAnyOther) {
   });
 }
 
-}  // namespace
+}  // namespace context_test
 }  // namespace tiffany::test

@@ -6,7 +6,7 @@
 #include "support/tasks.hpp"
 
 namespace tiffany {
-namespace {
+namespace daemon_test {
 
 using namespace test;
 
@@ -101,5 +101,5 @@ TEST(Daemon, ToBecomeOneAfterTheEndChangesNothing) {
   EXPECT_EQ(trace, Trace({"a", "a gone", "b", "b gone"}));
 }
 
-}  // namespace
+}  // namespace daemon_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace deadlock_test {
 
 using namespace test;
 
@@ -246,5 +246,5 @@ TEST(WaitReport, SaysDeadlockOnlyWhenThereIsOne) {
   scheduler.run();
 }
 
-}  // namespace
+}  // namespace deadlock_test
 }  // namespace tiffany

@@ -10,7 +10,7 @@
 #include "support/tasks.hpp"
 
 namespace tiffany {
-namespace {
+namespace dependency_test {
 
 using namespace test;
 
@@ -583,5 +583,5 @@ TEST(From, T19_ComesAfterOthersToo) {
   run_program(program);
 }
 
-}  // namespace
+}  // namespace dependency_test
 }  // namespace tiffany

@@ -15,7 +15,7 @@
 #include "tiffany/core/spawn_chain.hpp"
 
 namespace tiffany {
-namespace {
+namespace dump_test {
 
 using namespace test;
 
@@ -413,5 +413,5 @@ TEST(Dump, P6_LookingChangesNothing) {
   EXPECT_EQ(run(true), run(false));
 }
 
-}  // namespace
+}  // namespace dump_test
 }  // namespace tiffany

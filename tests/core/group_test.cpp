@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace group_test {
 
 using namespace test;
 
@@ -427,5 +427,5 @@ TEST(Race, W3_TasksAndFuturesWaitAlike) {
   run_program(program);
 }
 
-}  // namespace
+}  // namespace group_test
 }  // namespace tiffany

@@ -12,7 +12,7 @@
 #include "support/fault_programs.hpp"
 
 namespace tiffany {
-namespace {
+namespace guard_test {
 
 using namespace test;
 
@@ -376,5 +376,5 @@ TEST(Guard, T13_TheSameUnderALimitThatStays) {
   }
 }
 
-}  // namespace
+}  // namespace guard_test
 }  // namespace tiffany

@@ -10,7 +10,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace handle_test {
 
 using namespace test;
 
@@ -330,5 +330,5 @@ TEST(Handle, T9_AJoinWithATimeoutGivesUpOnlyTheWait) {
   run_program(program);
 }
 
-}  // namespace
+}  // namespace handle_test
 }  // namespace tiffany

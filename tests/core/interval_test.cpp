@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace interval_test {
 
 using namespace test;
 
@@ -187,5 +187,5 @@ TEST(Interval, ATickThatIsDeliveredALittleLateDelaysNothing) {
   run_on_scheduler(scheduler, program);
 }
 
-}  // namespace
+}  // namespace interval_test
 }  // namespace tiffany

@@ -12,7 +12,7 @@
 #include "tiffany/base/random.hpp"
 
 namespace tiffany {
-namespace {
+namespace longest_path_test {
 
 using namespace test;
 
@@ -167,5 +167,5 @@ TEST(LongestPath, T19_AnOrderOfOnesOwnMayLookAtChainsWithoutHearingHowTheyGrow) 
   EXPECT_EQ(chains, (std::vector<std::uint64_t>{0, 5, 3, 0}));
 }
 
-}  // namespace
+}  // namespace longest_path_test
 }  // namespace tiffany

@@ -9,7 +9,7 @@
 #include "tiffany/core/failures.hpp"
 
 namespace tiffany {
-namespace {
+namespace lost_errors_test {
 
 using namespace test;
 
@@ -165,5 +165,5 @@ TEST(LogSink, OneThatThrowsDoesNotEndTheProcessWhenAFailureIsReported) {
   EXPECT_SURVIVES(body);
 }
 
-}  // namespace
+}  // namespace lost_errors_test
 }  // namespace tiffany

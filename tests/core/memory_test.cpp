@@ -8,7 +8,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace memory_test {
 
 using namespace test;
 
@@ -137,5 +137,5 @@ TEST(Memory, W9_ASchedulerCountsItsOwnMemoryOnly) {
   expect_nothing_left(a);
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace tiffany

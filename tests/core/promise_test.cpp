@@ -9,7 +9,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace promise_test {
 
 using namespace test;
 
@@ -269,5 +269,5 @@ TEST(Promise, W9_NothingStaysOfAPromiseThatNobodyHolds) {
   run_program(program);
 }
 
-}  // namespace
+}  // namespace promise_test
 }  // namespace tiffany

@@ -6,7 +6,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace quantum_test {
 
 using namespace test;
 
@@ -138,5 +138,5 @@ TEST(Quantum, W6_CallsThatParkDoNotNeedAQuantum) {
   run_program(program, Options().virtual_time().quantum(1));
 }
 
-}  // namespace
+}  // namespace quantum_test
 }  // namespace tiffany

@@ -12,7 +12,7 @@
 #include "tiffany/core/options.hpp"
 
 namespace tiffany {
-namespace {
+namespace quiet_test {
 
 using namespace test;
 
@@ -252,5 +252,5 @@ TEST(Quiet, ADeadlockStaysADeadlock) {
   scheduler.shutdown();
 }
 
-}  // namespace
+}  // namespace quiet_test
 }  // namespace tiffany

@@ -10,7 +10,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace reactor_test {
 
 using namespace test;
 
@@ -52,5 +52,5 @@ TEST(Reactor, I8_WithoutADescriptorToBeWokenByASchedulerIsNotMade) {
       << what_of(error);
 }
 
-}  // namespace
+}  // namespace reactor_test
 }  // namespace tiffany

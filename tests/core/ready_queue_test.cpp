@@ -12,7 +12,7 @@
 #include "tiffany/base/random.hpp"
 
 namespace tiffany {
-namespace {
+namespace ready_queue_test {
 
 Task<void> nothing() { co_return; }
 
@@ -179,5 +179,5 @@ TEST_F(ReadyQueueTest, ARecordedIdOfAnEarlierGenerationIsNotMistakenForTheTaskIn
   EXPECT_EQ(test::code_of(test::thrown_by([&] { policy->pop(); })), Errc::diverged);
 }
 
-}  // namespace
+}  // namespace ready_queue_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace scheduler_test {
 
 using namespace test;
 
@@ -522,5 +522,5 @@ TEST(Scheduler, AFifoOrderIgnoresPriorities) {
   EXPECT_EQ(trace, Trace({"a", "b"}));
 }
 
-}  // namespace
+}  // namespace scheduler_test
 }  // namespace tiffany

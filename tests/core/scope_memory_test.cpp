@@ -11,7 +11,7 @@
 #include "tiffany/core/guard.hpp"
 
 namespace tiffany {
-namespace {
+namespace scope_memory_test {
 
 using namespace test;
 
@@ -417,5 +417,5 @@ TEST(ScopeMemory, T13_WhereverTheMemoryOfAScopeRunsOutSomebodyHearsOfItAndNothin
   }
 }
 
-}  // namespace
+}  // namespace scope_memory_test
 }  // namespace tiffany

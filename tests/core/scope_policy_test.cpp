@@ -9,7 +9,7 @@
 #include "tiffany/core/scope.hpp"
 
 namespace tiffany {
-namespace {
+namespace scope_policy_test {
 
 using namespace test;
 
@@ -383,5 +383,5 @@ TEST(ScopePolicy, ManyFailuresInAReportScopeKeepTheMemoryFlat) {
   EXPECT_EQ(lines, 2000u);
 }
 
-}  // namespace
+}  // namespace scope_policy_test
 }  // namespace tiffany

@@ -9,7 +9,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace scope_test {
 
 using namespace test;
 
@@ -537,5 +537,5 @@ TEST(RootScope, T9_RunWaitsForEverythingThatWasSpawned) {
   EXPECT_EQ(trace, Trace({"main ends", "left behind", "left behind gone"}));
 }
 
-}  // namespace
+}  // namespace scope_test
 }  // namespace tiffany

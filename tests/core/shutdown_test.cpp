@@ -7,7 +7,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace shutdown_test {
 
 using namespace test;
 
@@ -333,5 +333,5 @@ TEST(SchedulerDestructor, T2_WorksInsideATaskOfAnotherScheduler) {
   run_program(program);
 }
 
-}  // namespace
+}  // namespace shutdown_test
 }  // namespace tiffany

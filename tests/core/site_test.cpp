@@ -5,7 +5,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace site_test {
 
 using namespace test;
 
@@ -92,5 +92,5 @@ TEST(Site, P6_OurOwnPlacesAreShownWithoutTheirLines) {
   scheduler.run();
 }
 
-}  // namespace
+}  // namespace site_test
 }  // namespace tiffany

@@ -9,7 +9,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace sleep_test {
 
 using namespace test;
 
@@ -389,5 +389,5 @@ TEST(GetId, T3_AnswersEvenACancelledTask) {
   run_program(program, Options().virtual_time().log_to([](const LogLine&) {}));
 }
 
-}  // namespace
+}  // namespace sleep_test
 }  // namespace tiffany

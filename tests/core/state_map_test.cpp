@@ -11,7 +11,7 @@
 #include "tiffany/base/random.hpp"
 
 namespace tiffany::test {
-namespace {
+namespace state_map_test {
 
 // A map with values that are numbers, under hashes that the test chooses.
 class MapOfInts {
@@ -154,5 +154,5 @@ TEST_F(StateMapTest, W5_ManyCopiesAgreeWithCopiesOfAStdMap) {
   }
 }
 
-}  // namespace
+}  // namespace state_map_test
 }  // namespace tiffany::test

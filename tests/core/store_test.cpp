@@ -8,7 +8,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany::test {
-namespace {
+namespace store_test {
 
 constexpr StateKey<int> kCount{"count"};
 constexpr StateKey<std::string> kName{"name"};
@@ -582,5 +582,5 @@ TEST(Store, W5_ASnapshotOfTenThousandEntriesMakesNothing) {
   });
 }
 
-}  // namespace
+}  // namespace store_test
 }  // namespace tiffany::test

@@ -12,7 +12,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace system_call_test {
 
 using namespace test;
 
@@ -426,5 +426,5 @@ TEST(UserSystemCallThread, W8_AWaitForTheOutsideIsNotADeadlock) {
   EXPECT_TRUE(arrived);
 }
 
-}  // namespace
+}  // namespace system_call_test
 }  // namespace tiffany

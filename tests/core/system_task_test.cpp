@@ -7,7 +7,7 @@
 #include "tiffany/core/failures.hpp"
 
 namespace tiffany {
-namespace {
+namespace system_task_test {
 
 using namespace test;
 
@@ -101,5 +101,5 @@ TEST(SystemTask, T11_ASupervisedSystemTaskIsRestartedAndThenEndsTheRun) {
   EXPECT_EQ(starts, 3);
 }
 
-}  // namespace
+}  // namespace system_task_test
 }  // namespace tiffany

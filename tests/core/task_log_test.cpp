@@ -8,7 +8,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany::test {
-namespace {
+namespace task_log_test {
 
 class TaskLogTest : public ::testing::Test {
  protected:
@@ -87,5 +87,5 @@ TEST_F(TaskLogTest, W5_ChainsOfAMillionAreReadAndDestroyedOnAConstantStack) {
   EXPECT_EQ(inherited->entries().size(), std::size_t{kMillion});
 }
 
-}  // namespace
+}  // namespace task_log_test
 }  // namespace tiffany::test

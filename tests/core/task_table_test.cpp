@@ -9,7 +9,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace task_table_test {
 
 using namespace test;
 
@@ -232,5 +232,5 @@ TEST(Handle, I8_AwaitedUnderAnotherSchedulerAfterItsOwnIsGone) {
   run_program(program);
 }
 
-}  // namespace
+}  // namespace task_table_test
 }  // namespace tiffany

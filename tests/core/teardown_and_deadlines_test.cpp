@@ -4,7 +4,7 @@
 #include <vector>
 #include "tiffany/tiffany.hpp"
 namespace tiffany {
-namespace {
+namespace teardown_and_deadlines_test {
 using namespace std::chrono_literals;
 
 Task<void> nothing() { co_return; }
@@ -109,5 +109,5 @@ TEST(Regression, ATaskThatYieldsInsideANestedCallGoesOnThere) {
   scheduler.spawn.with_priority(20)(calls_and_yields);
   scheduler.run();
 }
-}  // namespace
+}  // namespace teardown_and_deadlines_test
 }  // namespace tiffany

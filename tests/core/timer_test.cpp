@@ -13,7 +13,7 @@
 #include "tiffany/core/scheduler.hpp"
 
 namespace tiffany {
-namespace {
+namespace timer_test {
 
 using namespace std::chrono_literals;
 using test::Trace;
@@ -313,5 +313,5 @@ TEST_P(TimerModelTest, T7_RandomArmCancelAndAdvanceFireInTheOrderOfASortedMap) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, TimerModelTest, ::testing::Range<std::uint64_t>(1, 31));
 
-}  // namespace
+}  // namespace timer_test
 }  // namespace tiffany

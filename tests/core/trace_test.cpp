@@ -14,7 +14,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace trace_test {
 
 using namespace test;
 
@@ -367,5 +367,5 @@ TEST(Trace, T2_ASchedulerThatDivergedHasNoRunningTaskAnyMore) {
   EXPECT_SURVIVES(body);
 }
 
-}  // namespace
+}  // namespace trace_test
 }  // namespace tiffany

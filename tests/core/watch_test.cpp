@@ -9,7 +9,7 @@
 #include "tiffany/core/options.hpp"
 
 namespace tiffany {
-namespace {
+namespace watch_test {
 
 using namespace test;
 
@@ -199,5 +199,5 @@ TEST(Watch, T12_WhoWaitsInlineIsNotTakenForOneThatDoesNotGiveWay) {
   EXPECT_EQ(scheduler.hogs(), 0u);
 }
 
-}  // namespace
+}  // namespace watch_test
 }  // namespace tiffany

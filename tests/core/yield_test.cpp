@@ -12,7 +12,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace yield_test {
 
 using namespace test;
 
@@ -254,5 +254,5 @@ TEST(Yield, T17_TheTraceOfYieldsDependsOnWhoYielded) {
   EXPECT_NE(trace(3, 4), trace(4, 3));
 }
 
-}  // namespace
+}  // namespace yield_test
 }  // namespace tiffany

@@ -9,7 +9,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace deep_test {
 
 using namespace test;
 
@@ -182,5 +182,5 @@ TEST(Deep, T4_AChainOfAHundredThousandTasksThatEachWaitForTheOneBefore) {
   EXPECT_EQ(result, kTasks);
 }
 
-}  // namespace
+}  // namespace deep_test
 }  // namespace tiffany

@@ -10,7 +10,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace archive_test {
 
 using namespace std::chrono_literals;
 
@@ -243,5 +243,5 @@ TEST_P(ArchiveTest, APromiseOfAPausedTaskIsCompletedOnceAndIsThereWhenItGoesOn) 
   });
 }
 
-}  // namespace
+}  // namespace archive_test
 }  // namespace tiffany

@@ -7,7 +7,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace attempts_test {
 
 using namespace std::chrono_literals;
 
@@ -217,5 +217,5 @@ TEST_P(AttemptsTest, ACrashInAPauseNeitherEndsThePauseNorBeginsItAnew) {
   }
 }
 
-}  // namespace
+}  // namespace attempts_test
 }  // namespace tiffany

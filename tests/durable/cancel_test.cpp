@@ -7,7 +7,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace cancel_test {
 
 using namespace std::chrono_literals;
 
@@ -238,5 +238,5 @@ TEST_P(DurableCancelTest, D4_ACancelAndATimerOfTheSameMomentComeInTheOrderOfTheL
   }
 }
 
-}  // namespace
+}  // namespace cancel_test
 }  // namespace tiffany

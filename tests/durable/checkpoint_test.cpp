@@ -11,7 +11,7 @@
 #include "tiffany/durable/inspect.hpp"
 
 namespace tiffany {
-namespace {
+namespace checkpoint_test {
 
 using namespace std::chrono_literals;
 
@@ -292,5 +292,5 @@ TEST_P(CheckpointTest, WaitingSignalsThatLieBesideTheLogSurviveCompaction) {
   }
 }
 
-}  // namespace
+}  // namespace checkpoint_test
 }  // namespace tiffany

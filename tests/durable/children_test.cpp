@@ -7,7 +7,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace children_test {
 
 using namespace std::chrono_literals;
 
@@ -155,5 +155,5 @@ TEST_P(ChildrenTest, D4_ManyParentsAreResumedBeforeTheirChildrenAreLookedAt) {
   EXPECT_EQ(world.recovery.resumed, 80u);
 }
 
-}  // namespace
+}  // namespace children_test
 }  // namespace tiffany

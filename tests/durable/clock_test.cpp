@@ -8,7 +8,7 @@
 #include "durable/durable_world.hpp"
 
 namespace tiffany {
-namespace {
+namespace clock_test {
 
 using namespace std::chrono_literals;
 
@@ -168,5 +168,5 @@ TEST_P(ClockTest, ARetentionOfAnyAgeKeepsWhatIsYounger) {
   });
 }
 
-}  // namespace
+}  // namespace clock_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "tiffany/durable/limits.hpp"
 
 namespace tiffany {
-namespace {
+namespace closing_test {
 
 using namespace std::chrono_literals;
 
@@ -215,5 +215,5 @@ TEST_P(ClosingTest, D4_AFailureWithALongSentenceIsNotLostAndALongerOneIsRefused)
   });
 }
 
-}  // namespace
+}  // namespace closing_test
 }  // namespace tiffany

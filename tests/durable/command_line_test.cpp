@@ -13,7 +13,7 @@
 #include "durable/durable_world.hpp"
 
 namespace tiffany {
-namespace {
+namespace command_line_test {
 
 using namespace std::chrono_literals;
 
@@ -280,5 +280,5 @@ TEST_P(CommandLine, NothingThatIsPrintedMovesACursorOrForgesALine) {
   EXPECT_EQ(in.string(), nasty);
 }
 
-}  // namespace
+}  // namespace command_line_test
 }  // namespace tiffany

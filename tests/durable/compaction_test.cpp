@@ -11,7 +11,7 @@
 #include "tiffany/wal/memory_disk.hpp"
 
 namespace tiffany {
-namespace {
+namespace compaction_test {
 
 using namespace std::chrono_literals;
 
@@ -297,5 +297,5 @@ TEST_P(CompactionTest, AFullDiskCanBeReadOpenedAndCompacted) {
   EXPECT_LT(disk->used(), std::uint64_t{300} << 10);
 }
 
-}  // namespace
+}  // namespace compaction_test
 }  // namespace tiffany

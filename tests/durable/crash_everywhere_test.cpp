@@ -11,7 +11,7 @@
 #include "tiffany/tiffany.hpp"
 
 namespace tiffany {
-namespace {
+namespace crash_everywhere_test {
 
 using namespace std::chrono_literals;
 
@@ -123,5 +123,5 @@ TEST(CrashEverywhere, D2_AProgramThatWaitsForEverOrThrowsIsAnError) {
   EXPECT_TRUE(test.live(runs_it)) << "and the next life is as if nothing had been";
 }
 
-}  // namespace
+}  // namespace crash_everywhere_test
 }  // namespace tiffany

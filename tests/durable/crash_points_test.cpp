@@ -10,7 +10,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace crash_points_test {
 
 using namespace std::chrono_literals;
 
@@ -194,5 +194,5 @@ TEST_P(CrashPointsTest, D3_ASagaComesBackFromEveryPoint) {
   expect_the_same_from_every_point("saga", "[]");
 }
 
-}  // namespace
+}  // namespace crash_points_test
 }  // namespace tiffany

@@ -8,7 +8,7 @@
 #include "durable/crash/campaign.hpp"
 
 namespace tiffany {
-namespace {
+namespace crash_test {
 
 class CrashTest : public testing::TestWithParam<wal::Layout> {};
 
@@ -27,5 +27,5 @@ INSTANTIATE_TEST_SUITE_P(, CrashTest, testing::Values(wal::Layout::journal, wal:
                            return layout.param == wal::Layout::journal ? "journal" : "files";
                          });
 
-}  // namespace
+}  // namespace crash_test
 }  // namespace tiffany

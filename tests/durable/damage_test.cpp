@@ -9,7 +9,7 @@
 #include "durable/damage/world.hpp"
 
 namespace tiffany::damage {
-namespace {
+namespace damage_test {
 
 class DurableDamageTest : public testing::TestWithParam<wal::Layout> {
  protected:
@@ -316,5 +316,5 @@ TEST(DurableDamageCampaign, D2_EveryKindOfDamageIsRightOrRefused) {
   EXPECT_GT(campaign.said, 5u);
 }
 
-}  // namespace
+}  // namespace damage_test
 }  // namespace tiffany::damage

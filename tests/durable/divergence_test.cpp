@@ -8,7 +8,7 @@
 #include "tiffany/durable/inspect.hpp"
 
 namespace tiffany {
-namespace {
+namespace divergence_test {
 
 using namespace std::chrono_literals;
 
@@ -282,5 +282,5 @@ TEST_P(DivergenceTest, AWaitForASignalMayReadAWiderType) {
   });
 }
 
-}  // namespace
+}  // namespace divergence_test
 }  // namespace tiffany

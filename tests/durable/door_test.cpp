@@ -45,7 +45,7 @@ struct Codec<Tree> {
   }
 };
 
-namespace {
+namespace door_test {
 
 using namespace std::chrono_literals;
 
@@ -638,5 +638,5 @@ TEST_P(DoorTest, TheSentenceOfAFailureIsTheSameBeforeAndAfterACrash) {
   });
 }
 
-}  // namespace
+}  // namespace door_test
 }  // namespace tiffany

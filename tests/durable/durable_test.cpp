@@ -8,7 +8,7 @@
 #include "durable/durable_world.hpp"
 
 namespace tiffany {
-namespace {
+namespace durable_test {
 
 using namespace std::chrono_literals;
 
@@ -79,5 +79,5 @@ TEST_P(DurableTest, D3_ATaskThatIsKilledWhileItSleepsGoesOnSleepingAndThenGoesOn
   EXPECT_EQ(effects, (std::vector<std::string>{"first", "second"}));
 }
 
-}  // namespace
+}  // namespace durable_test
 }  // namespace tiffany

@@ -7,7 +7,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace flow_test {
 
 using namespace std::chrono_literals;
 
@@ -455,5 +455,5 @@ TEST_P(FlowTest, D2_AHostThatIsDestroyedWithoutCloseLeavesTheLogAsInACrash) {
   });
 }
 
-}  // namespace
+}  // namespace flow_test
 }  // namespace tiffany

@@ -8,7 +8,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace fork_test {
 
 using namespace std::chrono_literals;
 
@@ -228,5 +228,5 @@ TEST_P(ForkTest, D4_AForkBehindACheckpointGoesOnFromIt) {
   EXPECT_EQ(rounds, 3);
 }
 
-}  // namespace
+}  // namespace fork_test
 }  // namespace tiffany

@@ -9,7 +9,7 @@
 #include "tiffany/tiffany.hpp"
 
 namespace tiffany {
-namespace {
+namespace group_commit_test {
 
 class GroupCommitTest : public testing::TestWithParam<const char*> {
  protected:
@@ -139,5 +139,5 @@ TEST_P(GroupCommitTest, D1_AFullSegmentIsFollowedByTheNextAndNothingIsLost) {
   run_on(scheduler, finds_all(log_options(), id));
 }
 
-}  // namespace
+}  // namespace group_commit_test
 }  // namespace tiffany

@@ -8,7 +8,7 @@
 #include "durable/durable_world.hpp"
 
 namespace tiffany {
-namespace {
+namespace inspect_test {
 
 using namespace std::chrono_literals;
 
@@ -118,5 +118,5 @@ TEST_P(InspectTest, D7_AnUpgradeCheckNamesTheTasksThatANewProgramCouldNotGoOnWit
   });
 }
 
-}  // namespace
+}  // namespace inspect_test
 }  // namespace tiffany

@@ -7,7 +7,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace lifecycle_test {
 
 using namespace std::chrono_literals;
 
@@ -394,5 +394,5 @@ TEST_P(LifecycleTest, D4_NothingIsResumedByItselfWhenEverythingStartsPaused) {
   });
 }
 
-}  // namespace
+}  // namespace lifecycle_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace mailbox_test {
 
 using namespace std::chrono_literals;
 
@@ -141,5 +141,5 @@ TEST_P(MailboxTest, TheLastHeartbeatIsThereAfterACrash) {
       [&](Host& host) -> Task<void> { EXPECT_EQ(co_await host.result<std::string>(id), "100"); });
 }
 
-}  // namespace
+}  // namespace mailbox_test
 }  // namespace tiffany

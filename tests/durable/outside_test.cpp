@@ -9,7 +9,7 @@
 #include "durable/durable_world.hpp"
 
 namespace tiffany {
-namespace {
+namespace outside_test {
 
 class OutsideTest : public DurableWorld {};
 TIFFANY_ON_EVERY_LAYOUT(OutsideTest);
@@ -97,5 +97,5 @@ TEST_P(OutsideTest, D3_AQueryIsNotAnsweredByCodeThatHasEnded) {
   EXPECT_GT(std::count(all.begin(), all.end(), "here"), 0);
 }
 
-}  // namespace
+}  // namespace outside_test
 }  // namespace tiffany

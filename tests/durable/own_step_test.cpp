@@ -7,7 +7,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace own_step_test {
 
 using namespace std::chrono_literals;
 
@@ -174,5 +174,5 @@ TEST_P(OwnStepTest, ATaskThatAStepLeavesBehindMayStopTheTask) {
   });
 }
 
-}  // namespace
+}  // namespace own_step_test
 }  // namespace tiffany

@@ -5,7 +5,7 @@
 #include "durable/random_program.hpp"
 
 namespace tiffany {
-namespace {
+namespace replay_test {
 
 class ReplayTest : public MemoryTest {};
 TIFFANY_IN_BOTH_LAYOUTS(ReplayTest);
@@ -42,5 +42,5 @@ TEST(ReplayOfFilesTest, D5_AReplayOfTheWholeLogGivesTheSameResultsAndTheSameComm
   }
 }
 
-}  // namespace
+}  // namespace replay_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "tiffany/wal/memory_disk.hpp"
 
 namespace tiffany {
-namespace {
+namespace retired_ids_test {
 
 class RetiredIdsTest : public testing::Test {
  protected:
@@ -91,5 +91,5 @@ TEST_F(RetiredIdsTest, EveryChangedByteAndEveryCutIsFound) {
   EXPECT_EQ(loaded().damage(), "");
 }
 
-}  // namespace
+}  // namespace retired_ids_test
 }  // namespace tiffany

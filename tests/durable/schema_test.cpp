@@ -9,7 +9,7 @@
 #include "tiffany/durable/inspect.hpp"
 
 namespace tiffany {
-namespace {
+namespace schema_test {
 
 using namespace std::chrono_literals;
 
@@ -309,5 +309,5 @@ TEST_P(SchemaTest, ArgumentsThatTheTypeCannotReadAreRefusedWhereTheTaskIsStarted
   });
 }
 
-}  // namespace
+}  // namespace schema_test
 }  // namespace tiffany

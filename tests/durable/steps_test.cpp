@@ -9,7 +9,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace steps_test {
 
 using namespace std::chrono_literals;
 
@@ -390,5 +390,5 @@ TEST_P(EffectsTest, D3_ATransactionalStepAsksWhetherItHadItsEffect) {
   }
 }
 
-}  // namespace
+}  // namespace steps_test
 }  // namespace tiffany

@@ -9,7 +9,7 @@
 #include "durable/waiting_disk.hpp"
 
 namespace tiffany {
-namespace {
+namespace values_test {
 
 using namespace std::chrono_literals;
 
@@ -152,5 +152,5 @@ TEST_P(ValuesTest, D4_AResumeThatFindsItsValueGoneFailsWithASentenceAndTheHostGo
   });
 }
 
-}  // namespace
+}  // namespace values_test
 }  // namespace tiffany

@@ -9,7 +9,7 @@
 #include "durable/memory_test.hpp"
 
 namespace tiffany {
-namespace {
+namespace waits_test {
 
 using namespace std::chrono_literals;
 
@@ -362,5 +362,5 @@ TEST_P(WaitsTest, D3_ARaceOfNothingAndAnEmptyHandleAreErrors) {
   });
 }
 
-}  // namespace
+}  // namespace waits_test
 }  // namespace tiffany

@@ -13,7 +13,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace combine_test {
 
 using namespace test;
 
@@ -261,5 +261,5 @@ TEST(Spawn, TakesAnyNumberOfArguments) {
   });
 }
 
-}  // namespace
+}  // namespace combine_test
 }  // namespace tiffany

@@ -7,7 +7,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany::test {
-namespace {
+namespace effect_test {
 
 struct AskUser {
   using result = std::string;
@@ -283,5 +283,5 @@ TEST(Effect, W7_PerformsShowInTheTraceHash) {
   EXPECT_NE(trace_of(2), trace_of(3));
 }
 
-}  // namespace
+}  // namespace effect_test
 }  // namespace tiffany::test

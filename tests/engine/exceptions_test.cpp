@@ -9,7 +9,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace exceptions_test {
 
 using namespace test;
 
@@ -312,5 +312,5 @@ TEST(Run, T2_RunOnGivesTheResultOfTheProgramOrThrows) {
   expect_nothing_left(scheduler);
 }
 
-}  // namespace
+}  // namespace exceptions_test
 }  // namespace tiffany

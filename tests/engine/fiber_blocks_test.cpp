@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace fiber_blocks_test {
 
 using namespace test;
 
@@ -127,5 +127,5 @@ TEST(FiberBlocks, I2_AValueIsInTheContextOfItsBlock) {
   });
 }
 
-}  // namespace
+}  // namespace fiber_blocks_test
 }  // namespace tiffany

@@ -14,7 +14,7 @@
 #include "tiffany/engine/fiber_blocks.hpp"
 
 namespace tiffany {
-namespace {
+namespace fiber_cancel_test {
 
 using namespace test;
 
@@ -444,5 +444,5 @@ TEST(FiberCancel, T2_ASchedulerMayBeDestroyedInAFiberOfAnother) {
   EXPECT_SURVIVES(body);
 }
 
-}  // namespace
+}  // namespace fiber_cancel_test
 }  // namespace tiffany

@@ -14,7 +14,7 @@
 #include "tiffany/engine/fiber.hpp"
 
 namespace tiffany {
-namespace {
+namespace fiber_exceptions_test {
 
 using namespace test;
 
@@ -214,5 +214,5 @@ TEST(FiberExceptions, P6_WalkingUpItsStackEndsWhereItBegan) {
   });
 }
 
-}  // namespace
+}  // namespace fiber_exceptions_test
 }  // namespace tiffany

@@ -19,7 +19,7 @@
 #include "tiffany/engine/fiber.hpp"
 
 namespace tiffany {
-namespace {
+namespace fiber_stack_test {
 
 using namespace test;
 
@@ -267,5 +267,5 @@ TEST_F(FiberOverflow, T13_ASignalThatWasSentEndsAProgramWithoutAHandler) {
   EXPECT_EXIT(signal_without_handler(), ::testing::KilledBySignal(SIGSEGV), "^$");
 }
 
-}  // namespace
+}  // namespace fiber_stack_test
 }  // namespace tiffany

@@ -15,7 +15,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace fiber_test {
 
 using namespace test;
 
@@ -539,5 +539,5 @@ TEST(Fiber, T7_ARecordedOrderMakesARandomRunAgain) {
   EXPECT_EQ(run(priority_order()).first, kHashOfEverything);
 }
 
-}  // namespace
+}  // namespace fiber_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace finally_test {
 
 using namespace test;
 
@@ -307,5 +307,5 @@ TEST(Finally, ATaskThatIsDroppedByForceHasNoCleanup) {
   EXPECT_EQ(trace, Trace({"dropped"}));
 }
 
-}  // namespace
+}  // namespace finally_test
 }  // namespace tiffany

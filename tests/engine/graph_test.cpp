@@ -10,7 +10,7 @@
 #include "support/tasks.hpp"
 
 namespace tiffany {
-namespace {
+namespace graph_test {
 
 using namespace test;
 
@@ -259,5 +259,5 @@ TEST(TaskGraph, T19_ALongChainTakesLinearTime) {
   run_program(program, Options().virtual_time().order(longest_path_order()));
 }
 
-}  // namespace
+}  // namespace graph_test
 }  // namespace tiffany

@@ -15,7 +15,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace poll_test {
 
 using namespace test;
 
@@ -749,5 +749,5 @@ TEST(PollCancel, T2_TheDestructorOfASchedulerEndsAgentsWhereverTheyAre) {
   EXPECT_SURVIVES(body);
 }
 
-}  // namespace
+}  // namespace poll_test
 }  // namespace tiffany

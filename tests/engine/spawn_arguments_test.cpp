@@ -16,7 +16,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace spawn_arguments_test {
 
 using namespace test;
 
@@ -758,5 +758,5 @@ TEST(SpawnArguments, T10_AnArgumentThatCannotBecomeAParameterFailsTheTask) {
   expect_all_gone(counts);
 }
 
-}  // namespace
+}  // namespace spawn_arguments_test
 }  // namespace tiffany

@@ -10,7 +10,7 @@
 #include "tiffany/core/spawner.hpp"
 
 namespace tiffany {
-namespace {
+namespace spawn_builders_test {
 
 using namespace test;
 
@@ -234,5 +234,5 @@ TEST(SpawnBuilders, T17_AnAgentThatIsSpawnedOutsideOfATaskIsAnErrorThatNamesTheC
   EXPECT_EQ(what_of(error).find("spawn_agent() needs a running task"), 0u) << what_of(error);
 }
 
-}  // namespace
+}  // namespace spawn_builders_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace structured_test {
 
 using namespace test;
 
@@ -447,5 +447,5 @@ TEST(Race, W4_TasksWithoutAValueCompeteToo) {
   });
 }
 
-}  // namespace
+}  // namespace structured_test
 }  // namespace tiffany

@@ -12,7 +12,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace supervise_test {
 
 using namespace test;
 
@@ -836,5 +836,5 @@ TEST(Supervise, T11_ASchedulerThatGoesTakesASupervisorWithIt) {
   EXPECT_EQ(stage.trace.front(), "0 +a");
 }
 
-}  // namespace
+}  // namespace supervise_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace temporaries_test {
 
 using namespace test;
 
@@ -145,5 +145,5 @@ TEST(Temporaries, OtherCompilersTakeThemWhereverTheyAreMade) {
 }
 #endif
 
-}  // namespace
+}  // namespace temporaries_test
 }  // namespace tiffany

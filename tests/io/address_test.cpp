@@ -7,7 +7,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace address_test {
 
 TEST(Address, AnAddressIsWrittenAsItIsRead) {
   for (const char* text :
@@ -35,5 +35,5 @@ TEST(Address, WhatIsNoAddressIsAnErrorThatSaysWhy) {
   }
 }
 
-}  // namespace
+}  // namespace address_test
 }  // namespace tiffany

@@ -20,7 +20,7 @@
 #include "tiffany/io/wait.hpp"
 
 namespace tiffany {
-namespace {
+namespace awaitable_matrix_test {
 
 using namespace std::chrono_literals;
 using test::what_of;
@@ -376,5 +376,5 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<1>(cell.param) == Engine::fiber ? "_fiber" : "_coroutine");
     });
 
-}  // namespace
+}  // namespace awaitable_matrix_test
 }  // namespace tiffany

@@ -12,7 +12,7 @@
 #include "tiffany/io/pipe.hpp"
 
 namespace tiffany {
-namespace {
+namespace buffered_test {
 
 using test::code_of;
 
@@ -70,5 +70,5 @@ TEST_P(BufferedTest, T8_AStreamThatEndsTooEarlyIsAnError) {
   EXPECT_EQ(code_of(run(exact_parts, "abc" + middle + "def").error()), Errc::end_of_stream);
 }
 
-}  // namespace
+}  // namespace buffered_test
 }  // namespace tiffany

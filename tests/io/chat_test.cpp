@@ -11,7 +11,7 @@
 #include "tiffany/io/socket.hpp"
 
 namespace tiffany {
-namespace {
+namespace chat_test {
 
 class ChatTest : public OnEveryReactor {};
 TIFFANY_ON_EVERY_REACTOR(ChatTest);
@@ -94,5 +94,5 @@ TEST_P(ChatTest, WhatWasSaidBeforeAClientClosedIsRead) {
   EXPECT_EQ(run(with_chat, GetParam(), says_and_goes).value(), "5000 lines (exit code 0)");
 }
 
-}  // namespace
+}  // namespace chat_test
 }  // namespace tiffany

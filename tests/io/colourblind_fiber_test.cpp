@@ -18,7 +18,7 @@
 #include "tiffany/io/socket.hpp"
 
 namespace tiffany {
-namespace {
+namespace colourblind_fiber_test {
 
 using namespace std::chrono_literals;
 
@@ -183,5 +183,5 @@ TEST(BlockingIoFibers, I3_ProgramsInFibersGiveTheSameResultsUnderBlockingIo) {
   expect_all_results([] { return std::make_unique<BlockingIo>(); });
 }
 
-}  // namespace
+}  // namespace colourblind_fiber_test
 }  // namespace tiffany

@@ -19,7 +19,7 @@
 #include "tiffany/io/socket.hpp"
 
 namespace tiffany {
-namespace {
+namespace colourblind_test {
 
 using namespace std::chrono_literals;
 using test::what_of;
@@ -259,5 +259,5 @@ TEST(BlockingIoTest, I1_ATaskThatWaitsForNothingThatCanComeIsADeadlockHereToo) {
   io.run();
 }
 
-}  // namespace
+}  // namespace colourblind_test
 }  // namespace tiffany

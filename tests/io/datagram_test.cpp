@@ -9,7 +9,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace datagram_test {
 
 using namespace std::chrono_literals;
 
@@ -132,5 +132,5 @@ TEST(MulticastErrors, SayWhatIsWrong) {
   EXPECT_NE(sentence("239.1.2.3", "nowhere0").find("no such network interface"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace datagram_test
 }  // namespace tiffany

@@ -12,7 +12,7 @@
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
-namespace {
+namespace directory_test {
 
 using test::what_of;
 
@@ -137,5 +137,5 @@ TEST_P(DirectoryTest, AWalkCanBeCancelledAtEveryStep) {
   cancel_at_every_step(walked, directory.path(), std::string());
 }
 
-}  // namespace
+}  // namespace directory_test
 }  // namespace tiffany

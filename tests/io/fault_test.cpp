@@ -19,7 +19,7 @@
 #include "tiffany/io/vectored.hpp"
 
 namespace tiffany {
-namespace {
+namespace fault_test {
 
 using namespace std::chrono_literals;
 
@@ -205,5 +205,5 @@ TEST_P(FaultTest, T8_PartsAreWrittenAndReadInTheirOrder) {
   EXPECT_EQ(run(writes_in_parts).value(), "begin " + std::string(300'000, 'm') + " end");
 }
 
-}  // namespace
+}  // namespace fault_test
 }  // namespace tiffany

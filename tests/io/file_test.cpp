@@ -14,7 +14,7 @@
 #include "tiffany/io/pipe.hpp"
 
 namespace tiffany {
-namespace {
+namespace file_test {
 
 using test::what_of;
 
@@ -168,5 +168,5 @@ TEST_P(FileTest, T8_AWriteToAPipeThatNobodyReadsIsAnErrorAndNoSignal) {
   EXPECT_NE(what_of(run(writes_to_nobody).error()).find("Broken pipe"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace file_test
 }  // namespace tiffany

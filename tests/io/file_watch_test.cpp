@@ -11,7 +11,7 @@
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
-namespace {
+namespace file_watch_test {
 
 using test::Trace;
 using test::what_of;
@@ -148,5 +148,5 @@ TEST_P(FileWatchTest, WhatIsNotThereCannotBeWatched) {
   EXPECT_NE(sentence.find("watch on /no/such/file failed"), std::string::npos) << sentence;
 }
 
-}  // namespace
+}  // namespace file_watch_test
 }  // namespace tiffany

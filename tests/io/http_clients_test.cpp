@@ -14,7 +14,7 @@
 #include "tiffany/io/socket.hpp"
 
 namespace tiffany {
-namespace {
+namespace http_clients_test {
 
 class HttpClients : public OnEveryReactor {};
 TIFFANY_ON_EVERY_REACTOR(HttpClients);
@@ -158,5 +158,5 @@ TEST_P(HttpClients, T8_ClientsThatGoInTheMiddleOrTalkNonsenseHarmNobody) {
             "400 Bad Request, hello\n (exit code 0)");
 }
 
-}  // namespace
+}  // namespace http_clients_test
 }  // namespace tiffany

@@ -20,7 +20,7 @@
 #include "tiffany/io/file.hpp"
 
 namespace tiffany {
-namespace {
+namespace offload_test {
 
 using namespace std::chrono_literals;
 
@@ -246,5 +246,5 @@ TEST_P(OffloadTest, AnOpenThatIsStuckCanBeCancelled) {
   let_the_reader_go(path);
 }
 
-}  // namespace
+}  // namespace offload_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "tiffany/io/socket.hpp"
 
 namespace tiffany {
-namespace {
+namespace pressure_test {
 
 using test::code_of;
 using test::thrown_by;
@@ -158,5 +158,5 @@ TEST(PressureGate, T15_MarksThatMakeNoSenseAreAnError) {
   EXPECT_EQ(code_of(thrown_by([] { Pressure pressure(2, 2); })), Errc::bad_argument);
 }
 
-}  // namespace
+}  // namespace pressure_test
 }  // namespace tiffany

@@ -12,7 +12,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace process_test {
 
 using namespace std::chrono_literals;
 using test::code_of;
@@ -242,5 +242,5 @@ TEST_P(ProcessTest, T8_AChildHasNoDescriptorButTheThree) {
   EXPECT_EQ(outcome.value().output, "0\n1\n2\n3\n");  // the last is of ls itself
 }
 
-}  // namespace
+}  // namespace process_test
 }  // namespace tiffany

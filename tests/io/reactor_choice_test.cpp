@@ -20,7 +20,7 @@
 #include "tiffany/io/system_reactor.hpp"
 
 namespace tiffany {
-namespace {
+namespace reactor_choice_test {
 
 using test::code_of;
 using test::thrown_by;
@@ -136,5 +136,5 @@ TEST(ReactorChoice, T8_IoUringStaysWithItsThreadAndSaysSo) {
   EXPECT_EQ(run_on(scheduler, through_a_pipe()), "through") << "its own thread can go on";
 }
 
-}  // namespace
+}  // namespace reactor_choice_test
 }  // namespace tiffany

@@ -16,7 +16,7 @@
 #include "tiffany/io/offload.hpp"
 
 namespace tiffany {
-namespace {
+namespace resolve_test {
 
 using namespace std::chrono_literals;
 using test::code_of;
@@ -183,5 +183,5 @@ TEST_P(ResolveTest, AHostWithBothKindsOfAddressesIsReachedByTheOneThatWorks) {
 
 TEST_P(ResolveTest, AConnectionByNameCanBeCancelledAtEveryStep) { cancel_at_every_step(by_name); }
 
-}  // namespace
+}  // namespace resolve_test
 }  // namespace tiffany

@@ -13,7 +13,7 @@
 #include "tiffany/io/pipe.hpp"
 
 namespace tiffany {
-namespace {
+namespace send_file_test {
 
 using namespace std::chrono_literals;
 
@@ -159,5 +159,5 @@ TEST_P(SendFileTest, ASendCanBeCancelledAtEveryStep) {
   cancel_at_every_step(sent_over_tcp, directory / "file", std::uint64_t{0}, std::uint64_t{100'000});
 }
 
-}  // namespace
+}  // namespace send_file_test
 }  // namespace tiffany

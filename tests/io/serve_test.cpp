@@ -15,7 +15,7 @@
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
-namespace {
+namespace serve_test {
 
 using namespace std::chrono_literals;
 using test::code_of;
@@ -278,5 +278,5 @@ TEST_P(ServeTest, AListenerThatWasNeverBoundServesNobody) {
               }).value());
 }
 
-}  // namespace
+}  // namespace serve_test
 }  // namespace tiffany

@@ -10,7 +10,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace signals_test {
 
 using namespace std::chrono_literals;
 
@@ -78,5 +78,5 @@ TEST_P(SignalsTest, WhatCannotBeWaitedForIsRefusedAndChangesNothing) {
   EXPECT_EQ(handler_of(SIGUSR1), before);
 }
 
-}  // namespace
+}  // namespace signals_test
 }  // namespace tiffany

@@ -20,7 +20,7 @@
 #include "tiffany/io/socket.hpp"
 
 namespace tiffany {
-namespace {
+namespace socket_path_test {
 
 using test::thrown_by;
 using test::what_of;
@@ -166,5 +166,5 @@ TEST(SocketPath, OfManyThatFindADeadSocketExactlyOneTakesItOver) {
   }
 }
 
-}  // namespace
+}  // namespace socket_path_test
 }  // namespace tiffany

@@ -14,7 +14,7 @@
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
-namespace {
+namespace socket_test {
 
 using namespace std::chrono_literals;
 using test::code_of;
@@ -351,5 +351,5 @@ TEST(ReactorChoice, T8_AVirtualClockCarriesOutNoOperationsAndSaysSo) {
   EXPECT_EQ(code_of(outcome_of(connecting, false).error()), Errc::no_io);
 }
 
-}  // namespace
+}  // namespace socket_test
 }  // namespace tiffany

@@ -18,7 +18,7 @@
 #endif
 
 namespace tiffany {
-namespace {
+namespace stream_test {
 
 using namespace std::chrono_literals;
 
@@ -207,5 +207,5 @@ TEST_P(StreamTest, AFlushOverTlsThatIsCancelledGoesOnWhereItWas) {
 }
 #endif
 
-}  // namespace
+}  // namespace stream_test
 }  // namespace tiffany

@@ -10,7 +10,7 @@
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
-namespace {
+namespace terminal_test {
 
 using namespace std::chrono_literals;
 
@@ -120,5 +120,5 @@ TEST_P(TerminalTest, AProgramThatIsNotThereIsAnError) {
 
 TEST_P(TerminalTest, AConversationCanBeCancelledAtEveryStep) { cancel_at_every_step(types_a_line); }
 
-}  // namespace
+}  // namespace terminal_test
 }  // namespace tiffany

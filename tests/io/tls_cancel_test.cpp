@@ -13,7 +13,7 @@
 #include "tiffany/io/tls.hpp"
 
 namespace tiffany {
-namespace {
+namespace tls_cancel_test {
 
 using namespace test;
 
@@ -268,7 +268,7 @@ TEST_P(TlsCancelTest, C3_ASchedulerMayGoWhileItsTasksUseTls) {
   }
 }
 
-}  // namespace
+}  // namespace tls_cancel_test
 }  // namespace tiffany
 
 #endif

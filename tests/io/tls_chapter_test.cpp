@@ -10,7 +10,7 @@
 #include "tiffany/io/tls.hpp"
 
 namespace tiffany {
-namespace {
+namespace tls_chapter_test {
 
 using namespace std::chrono_literals;
 
@@ -80,7 +80,7 @@ TEST_P(TlsChapterTest, C3_AWriteIsContinuedAfterATimeout) {
   test::run_program(program, options());
 }
 
-}  // namespace
+}  // namespace tls_chapter_test
 }  // namespace tiffany
 
 #endif

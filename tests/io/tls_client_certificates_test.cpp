@@ -9,7 +9,7 @@
 #ifdef TIFFANY_TLS
 
 namespace tiffany::test {
-namespace {
+namespace tls_client_certificates_test {
 
 class TlsClientCertificates : public OnEveryReactor {};
 TIFFANY_ON_EVERY_REACTOR(TlsClientCertificates);
@@ -97,7 +97,7 @@ TEST(TlsClientSetup, EachSideHasItsOwnSettings) {
                Errc::tls_setup, "is not the one of the certificate");
 }
 
-}  // namespace
+}  // namespace tls_client_certificates_test
 }  // namespace tiffany::test
 
 #endif

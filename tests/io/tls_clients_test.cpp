@@ -13,7 +13,7 @@
 #include "tiffany/io/tls.hpp"
 
 namespace tiffany {
-namespace {
+namespace tls_clients_test {
 
 using namespace test;
 
@@ -153,7 +153,7 @@ TEST_P(TlsClientsTest, C3_OpensslWithTls11IsRefused) {
   expect_error(server_error_, Errc::tls_failed, "no version that both sides speak");
 }
 
-}  // namespace
+}  // namespace tls_clients_test
 }  // namespace tiffany
 
 #endif

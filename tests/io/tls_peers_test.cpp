@@ -13,7 +13,7 @@
 #include "tiffany/io/tls.hpp"
 
 namespace tiffany {
-namespace {
+namespace tls_peers_test {
 
 using namespace test;
 
@@ -342,7 +342,7 @@ TEST_P(TlsPeersTest, C3_AWriteWaitsForTheRestOfAMessageOfTheProtocol) {
   });
 }
 
-}  // namespace
+}  // namespace tls_peers_test
 }  // namespace tiffany
 
 #endif

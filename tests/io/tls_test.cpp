@@ -14,7 +14,7 @@ TEST(TlsTest, IsNotBuilt) { GTEST_SKIP() << "TIFFANY_TLS is off"; }
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
-namespace {
+namespace tls_test {
 
 using namespace test;
 
@@ -309,7 +309,7 @@ TEST(TlsSetupTest, C3_AContextIsSetUpBeforeItIsSharedAndForItsOwnSide) {
   }
 }
 
-}  // namespace
+}  // namespace tls_test
 }  // namespace tiffany
 
 #endif

@@ -21,7 +21,7 @@
 #include "tiffany/io/signals.hpp"
 
 namespace tiffany {
-namespace {
+namespace wait_test {
 
 using namespace std::chrono_literals;
 using test::code_of;
@@ -301,5 +301,5 @@ TEST_P(WaitTest, T8_ANameThatCannotExistIsAnErrorThatNamesIt) {
   EXPECT_NE(what_of(outcome.error()).find("\"no such host\""), std::string::npos);
 }
 
-}  // namespace
+}  // namespace wait_test
 }  // namespace tiffany

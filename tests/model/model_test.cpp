@@ -22,7 +22,7 @@
 #include "model/statements.hpp"
 
 namespace model {
-namespace {
+namespace model_test {
 
 constexpr std::uint64_t kSeeds = 5000;
 
@@ -262,5 +262,5 @@ TEST(Model, TheRecordedPicksOfARandomOrderRepeatIt) {
   }
 }
 
-}  // namespace
+}  // namespace model_test
 }  // namespace model

@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany::test {
-namespace {
+namespace store_model_test {
 
 constexpr std::size_t kTasks = 1000;
 // Merges of merges would grow without end; a task with so many entries gathers no more.
@@ -217,5 +217,5 @@ TEST_P(StoreModel, W5_AThousandTasksAgreeWithCopiesOfEverything) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, StoreModel, ::testing::Range<std::uint64_t>(0, 500, 50));
 
-}  // namespace
+}  // namespace store_model_test
 }  // namespace tiffany::test

@@ -7,7 +7,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace barrier_test {
 
 using namespace test;
 
@@ -73,5 +73,5 @@ TEST(Barrier, ForNobodyIsAnError) {
   EXPECT_EQ(code_of(thrown_by([] { Barrier none(0); })), Errc::bad_argument);
 }
 
-}  // namespace
+}  // namespace barrier_test
 }  // namespace tiffany

@@ -10,7 +10,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace broadcast_test {
 
 using namespace test;
 
@@ -247,5 +247,5 @@ TEST(Broadcast, ASchedulerMayGoWhileItsTasksWait) {
   EXPECT_EQ(value.use_count(), 2);
 }
 
-}  // namespace
+}  // namespace broadcast_test
 }  // namespace tiffany

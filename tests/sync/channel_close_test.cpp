@@ -11,7 +11,7 @@
 #include "tiffany/sync/channel.hpp"
 
 namespace tiffany {
-namespace {
+namespace channel_close_test {
 
 using namespace test;
 
@@ -180,5 +180,5 @@ TEST(ChannelClose, ATaskThatIsCancelledBeforeItBeginsDropsItsHalf) {
   });
 }
 
-}  // namespace
+}  // namespace channel_close_test
 }  // namespace tiffany

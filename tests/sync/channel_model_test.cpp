@@ -11,7 +11,7 @@
 #include "sync/generated.hpp"
 
 namespace tiffany {
-namespace {
+namespace channel_model_test {
 
 using namespace test;
 
@@ -192,5 +192,5 @@ TEST(ChannelModel, DoesWhatTheReferenceDoes) {
   for_each_seed(program, 2000);
 }
 
-}  // namespace
+}  // namespace channel_model_test
 }  // namespace tiffany

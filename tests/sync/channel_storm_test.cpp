@@ -5,7 +5,7 @@
 #include "support/channel_storm.hpp"
 
 namespace tiffany {
-namespace {
+namespace channel_storm_test {
 
 TEST(ChannelStorm, NothingIsLostComesTwiceOrOvertakes) {
   constexpr std::uint64_t kMessages = 5000;
@@ -16,5 +16,5 @@ TEST(ChannelStorm, NothingIsLostComesTwiceOrOvertakes) {
   }
 }
 
-}  // namespace
+}  // namespace channel_storm_test
 }  // namespace tiffany

@@ -13,7 +13,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace channel_test {
 
 using namespace test;
 
@@ -318,5 +318,5 @@ TEST(Channel, ACapacityThatNoMemoryCanHoldIsAnError) {
   EXPECT_EQ(code_of(thrown_by([] { channel<int>(SIZE_MAX / 8); })), Errc::bad_argument);
 }
 
-}  // namespace
+}  // namespace channel_test
 }  // namespace tiffany

@@ -9,7 +9,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace condition_test {
 
 using namespace test;
 
@@ -161,5 +161,5 @@ TEST(Condition, AGuardThatHasNothingIsAnError) {
   });
 }
 
-}  // namespace
+}  // namespace condition_test
 }  // namespace tiffany

@@ -7,7 +7,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace event_test {
 
 using namespace test;
 
@@ -50,5 +50,5 @@ TEST(Event, WhoWaitedWhenItWasSetGoesOnThoughItIsResetMeanwhile) {
   });
 }
 
-}  // namespace
+}  // namespace event_test
 }  // namespace tiffany

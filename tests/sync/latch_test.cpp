@@ -7,7 +7,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace latch_test {
 
 using namespace test;
 
@@ -51,5 +51,5 @@ TEST(Latch, CountingDownTooFarIsAnErrorAndChangesNothing) {
   EXPECT_EQ(latch.left(), 2u);
 }
 
-}  // namespace
+}  // namespace latch_test
 }  // namespace tiffany

@@ -13,7 +13,7 @@
 #include "sync/generated.hpp"
 
 namespace tiffany {
-namespace {
+namespace locks_model_test {
 
 using namespace test;
 
@@ -160,5 +160,5 @@ TYPED_TEST(LocksModel, DoesWhatTheReferenceDoes) {
   for_each_seed(program);
 }
 
-}  // namespace
+}  // namespace locks_model_test
 }  // namespace tiffany

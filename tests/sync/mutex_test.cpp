@@ -8,7 +8,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace mutex_test {
 
 using namespace test;
 
@@ -139,5 +139,5 @@ TEST(Mutex, WithinAndShieldTakeALock) {
   });
 }
 
-}  // namespace
+}  // namespace mutex_test
 }  // namespace tiffany

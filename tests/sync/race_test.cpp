@@ -20,7 +20,7 @@
 #include "tiffany/sync/shared_mutex.hpp"
 
 namespace tiffany {
-namespace {
+namespace race_test {
 
 using namespace test;
 
@@ -322,5 +322,5 @@ TEST(RaceOfCalls, I5_WhatALoserHeldUpGoesOn) {
   });
 }
 
-}  // namespace
+}  // namespace race_test
 }  // namespace tiffany

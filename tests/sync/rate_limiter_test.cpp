@@ -12,7 +12,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace rate_limiter_test {
 
 using namespace test;
 
@@ -248,5 +248,5 @@ TEST(RateLimiter, OnARealClockTokensAreSpentWhenTheyAreAndNotWhenTheTurnBegan) {
   run_on_scheduler(scheduler, program);
 }
 
-}  // namespace
+}  // namespace rate_limiter_test
 }  // namespace tiffany

@@ -8,7 +8,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace semaphore_test {
 
 using namespace test;
 
@@ -102,5 +102,5 @@ TEST(Semaphore, NumbersThatMakeNoSenseAreErrors) {
   EXPECT_EQ(code_of(thrown_by([&] { two.try_acquire(3); })), Errc::bad_argument);
 }
 
-}  // namespace
+}  // namespace semaphore_test
 }  // namespace tiffany

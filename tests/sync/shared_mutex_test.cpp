@@ -8,7 +8,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace shared_mutex_test {
 
 using namespace test;
 
@@ -131,5 +131,5 @@ TEST(SharedMutex, GuardsCanBeMoved) {
   });
 }
 
-}  // namespace
+}  // namespace shared_mutex_test
 }  // namespace tiffany

@@ -9,7 +9,7 @@
 #include "sync/generated.hpp"
 
 namespace tiffany {
-namespace {
+namespace signals_model_test {
 
 using namespace test;
 
@@ -215,5 +215,5 @@ TEST(SignalsModel, AConditionDoesWhatTheReferenceDoes) {
   for_each_seed(program);
 }
 
-}  // namespace
+}  // namespace signals_model_test
 }  // namespace tiffany

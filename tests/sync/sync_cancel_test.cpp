@@ -10,7 +10,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace sync_cancel_test {
 
 using namespace test;
 
@@ -302,5 +302,5 @@ TEST(CancelOfWaiter, I4_AShieldedWaitIsNotWithdrawn) {
   });
 }
 
-}  // namespace
+}  // namespace sync_cancel_test
 }  // namespace tiffany

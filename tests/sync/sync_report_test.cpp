@@ -9,7 +9,7 @@
 #include "tiffany/core/deadlock.hpp"
 
 namespace tiffany {
-namespace {
+namespace sync_report_test {
 
 using namespace test;
 
@@ -175,5 +175,5 @@ TEST(SyncReport, W8_ManyHoldersAreCutShortAndOnesThatHaveEndedAreToldApart) {
   EXPECT_EQ(seats.available(), 10u);
 }
 
-}  // namespace
+}  // namespace sync_report_test
 }  // namespace tiffany

@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace sync_teardown_test {
 
 using namespace test;
 
@@ -332,5 +332,5 @@ TEST_F(SyncForce, TheWinnerOfARaceGoesOnToTheNext) {
   EXPECT_EQ(numbers.receiver.try_recv(), 1);
 }
 
-}  // namespace
+}  // namespace sync_teardown_test
 }  // namespace tiffany

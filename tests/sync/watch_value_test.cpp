@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace {
+namespace watch_value_test {
 
 using namespace test;
 
@@ -195,5 +195,5 @@ TEST(Watch, ASchedulerMayGoWhileItsTasksWait) {
   EXPECT_EQ(box.value().use_count(), 1);
 }
 
-}  // namespace
+}  // namespace watch_value_test
 }  // namespace tiffany

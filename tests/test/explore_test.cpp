@@ -16,7 +16,7 @@
 #include "tiffany/test/gtest.hpp"
 
 namespace tiffany::test {
-namespace {
+namespace explore_test {
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -545,5 +545,5 @@ TEST(CheckDeterministic, S2_TheSamePicksWithOtherCallsAtTheEndDiffer) {
   EXPECT_FALSE(check_deterministic(body, 0));
 }
 
-}  // namespace
+}  // namespace explore_test
 }  // namespace tiffany::test

@@ -11,7 +11,7 @@
 #include "tiffany/test/test_scheduler.hpp"
 
 namespace tiffany::test {
-namespace {
+namespace mock_test {
 
 using Fetch = Mock<std::string(int)>;
 
@@ -154,5 +154,5 @@ TEST(Mock, T20_ACallThatIsMadeAndNotAwaitedDoesNotCount) {
   EXPECT_TRUE(fetch.calls().empty());
 }
 
-}  // namespace
+}  // namespace mock_test
 }  // namespace tiffany::test

@@ -12,7 +12,7 @@
 #include "tiffany/test/test_scheduler.hpp"
 
 namespace tiffany::test {
-namespace {
+namespace schedule_test {
 
 TEST(Schedule, T20_DeviationsAreWrittenAndReadBack) {
   const Deviations deviations{{3, 1}, {7, 2}, {20, 11}};
@@ -176,5 +176,5 @@ TEST(Schedule, T20_ARecordedRunSaysWhoWasPickedAndWhere) {
   EXPECT_EQ(test.order().widths(), (std::vector<std::size_t>{2, 2, 2}));
 }
 
-}  // namespace
+}  // namespace schedule_test
 }  // namespace tiffany::test

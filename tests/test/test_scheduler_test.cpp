@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany::test {
-namespace {
+namespace test_scheduler_test {
 
 Task<std::string> say_after(Duration delay, std::string what) {
   co_await sleep(delay);
@@ -355,5 +355,5 @@ TEST(TestScheduler, FailingAnExternalPromiseSettlesItForGood) {
   EXPECT_EQ(what_of(thrown_by([&] { static_cast<void>(test.result(reply)); })), "unplugged");
 }
 
-}  // namespace
+}  // namespace test_scheduler_test
 }  // namespace tiffany::test

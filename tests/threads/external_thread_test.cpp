@@ -22,7 +22,7 @@
 #include "support/watched_clock.hpp"
 
 namespace tiffany {
-namespace {
+namespace external_thread_test {
 
 using namespace test;
 
@@ -862,5 +862,5 @@ TEST(ExternalThreads, W1_OfAMillionCompletionsFromFourThreadsNoneIsLost) {
   expect_nothing_left(scheduler);
 }
 
-}  // namespace
+}  // namespace external_thread_test
 }  // namespace tiffany

@@ -13,7 +13,7 @@
 #include "tiffany/engine/fiber.hpp"
 
 namespace tiffany {
-namespace {
+namespace fiber_thread_test {
 
 using namespace test;
 
@@ -77,5 +77,5 @@ TEST(FiberThread, W1_AnotherThreadWakesAFiber) {
   EXPECT_EQ(handle.state(), State::completed);
 }
 
-}  // namespace
+}  // namespace fiber_thread_test
 }  // namespace tiffany

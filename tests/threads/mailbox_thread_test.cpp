@@ -17,7 +17,7 @@
 #include "support/watched_clock.hpp"
 
 namespace tiffany {
-namespace {
+namespace mailbox_thread_test {
 
 using namespace test;
 
@@ -412,5 +412,5 @@ TEST(MailboxThread, T18_NothingAcceptedIsLostAndEachThreadKeepsItsOrderUnderLoad
   EXPECT_EQ(box.refused(), told_full.load());
 }
 
-}  // namespace
+}  // namespace mailbox_thread_test
 }  // namespace tiffany

@@ -8,7 +8,7 @@
 #include "wal/story.hpp"
 
 namespace tiffany::wal::test {
-namespace {
+namespace crash_test {
 
 class WalCrashTest : public testing::TestWithParam<Layout> {};
 INSTANTIATE_TEST_SUITE_P(, WalCrashTest, testing::Values(Layout::journal, Layout::files),
@@ -151,5 +151,5 @@ TEST_P(WalCrashTest, D2_AHundredCrashesInARowLoseNothingThatWasSafe) {
   }
 }
 
-}  // namespace
+}  // namespace crash_test
 }  // namespace tiffany::wal::test

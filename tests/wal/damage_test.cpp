@@ -17,7 +17,7 @@
 #include "wal/story.hpp"
 
 namespace tiffany::wal::test {
-namespace {
+namespace damage_test {
 
 // A disk with a log on it, whose last batch holds records of two tasks.
 class Damaged {
@@ -265,5 +265,5 @@ TEST(WalDamageTest, D2_DamageIsDescribedWithItsPlaceAndWithWhatWasExpected) {
   EXPECT_NE(sentence.find(", found one with "), std::string::npos) << sentence;
 }
 
-}  // namespace
+}  // namespace damage_test
 }  // namespace tiffany::wal::test

@@ -7,7 +7,7 @@
 #include "wal/story.hpp"
 
 namespace tiffany::wal::test {
-namespace {
+namespace failure_test {
 
 class WalFailureTest : public testing::TestWithParam<Layout> {};
 INSTANTIATE_TEST_SUITE_P(, WalFailureTest, testing::Values(Layout::journal, Layout::files),
@@ -176,5 +176,5 @@ TEST_P(WalFailureTest, D2_AfterAFailureTicketsFailLaterAppendsThrowAndNothingIsT
   }
 }
 
-}  // namespace
+}  // namespace failure_test
 }  // namespace tiffany::wal::test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiffany::wal::test {
-namespace {
+namespace fuzz_test {
 
 // A few thousand; ./dev soak fuzz goes on for ten minutes.
 TEST(WalFuzzTest, D2_ReadersEndureWhateverIsInALog) {
@@ -14,5 +14,5 @@ TEST(WalFuzzTest, D2_ReadersEndureWhateverIsInALog) {
   EXPECT_GT(fuzz.opened, 500u);
 }
 
-}  // namespace
+}  // namespace fuzz_test
 }  // namespace tiffany::wal::test

@@ -16,7 +16,7 @@
 #include "wal/story.hpp"
 
 namespace tiffany::wal::test {
-namespace {
+namespace layout_test {
 
 Layout other(Layout layout) { return layout == Layout::journal ? Layout::files : Layout::journal; }
 std::string name(Layout layout) { return layout == Layout::journal ? "journal" : "files"; }
@@ -207,5 +207,5 @@ TEST_F(WalForeign, ALockThatIsNoFileIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace layout_test
 }  // namespace tiffany::wal::test

@@ -12,7 +12,7 @@
 #include "wal/story.hpp"
 
 namespace tiffany::wal::test {
-namespace {
+namespace log_test {
 
 class WalLogTest : public testing::TestWithParam<Layout> {
  protected:
@@ -525,5 +525,5 @@ TEST_P(WalLogTest, D5_ValuesAreRemovedExceptThoseThatAreNeededOrWerePutAsideSinc
   });
 }
 
-}  // namespace
+}  // namespace log_test
 }  // namespace tiffany::wal::test

@@ -9,9 +9,9 @@
 #include "tiffany/tiffany.hpp"
 
 namespace tiffany::wal {
-namespace {
+namespace memory_disk_test {
 
-using namespace test;
+using namespace tiffany::test;
 
 // What is in a file; nothing is not the same as no file.
 std::string content(MemoryDisk& disk, const std::string& path) {
@@ -123,5 +123,5 @@ TEST(MemoryDisk, D2_FilesHaveNamesAndOneProcessTheLock) {
   EXPECT_NE(disk.lock("d/lock", "you", holder), nullptr);
 }
 
-}  // namespace
+}  // namespace memory_disk_test
 }  // namespace tiffany::wal

@@ -11,7 +11,7 @@
 #include "wal/story.hpp"
 
 namespace tiffany::wal::test {
-namespace {
+namespace process_test {
 
 class WalProcessTest : public testing::TestWithParam<Layout> {
  protected:
@@ -120,5 +120,5 @@ TEST_P(WalProcessTest, D4_ASecondProcessIsRefusedAndTakesOverWhenTheFirstIsKille
   }
 }
 
-}  // namespace
+}  // namespace process_test
 }  // namespace tiffany::wal::test

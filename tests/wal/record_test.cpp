@@ -11,7 +11,7 @@
 #include "wal/golden_lines.hpp"
 
 namespace tiffany::wal::test {
-namespace {
+namespace record_test {
 
 Entry entry_of(const Golden& golden) {
   return Entry{golden.type, golden.task, golden.payload,     golden.seq,  golden.tid,
@@ -264,5 +264,5 @@ TEST(WalRecordTest, D1_EveryTypeIsFoundByItsName) {
   EXPECT_EQ(record_type(""), RecordType::unknown);
 }
 
-}  // namespace
+}  // namespace record_test
 }  // namespace tiffany::wal::test

@@ -10,7 +10,7 @@
 #include "wal/story.hpp"
 
 namespace tiffany::wal::test {
-namespace {
+namespace segments_test {
 
 TEST(WalSegments, OwnersThatAreKilledEarlyTakeLittleRoom) {
   const auto disk = std::make_shared<MemoryDisk>();
@@ -36,5 +36,5 @@ TEST(WalSegments, OwnersThatAreKilledEarlyTakeLittleRoom) {
   EXPECT_LT(disk->used(), std::uint64_t{1} << 20);
 }
 
-}  // namespace
+}  // namespace segments_test
 }  // namespace tiffany::wal::test

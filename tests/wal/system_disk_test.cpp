@@ -13,7 +13,7 @@
 #include "tiffany/wal/disk.hpp"
 
 namespace tiffany::wal::test {
-namespace {
+namespace system_disk_test {
 
 class WalSystemDiskTest : public testing::Test {
  protected:
@@ -69,5 +69,5 @@ TEST_F(WalSystemDiskTest, D2_AnEmptyFileAndAPartOfAFileAreRead) {
   EXPECT_EQ(disk->read(directory_ + "/empty")->bytes(), "");
 }
 
-}  // namespace
+}  // namespace system_disk_test
 }  // namespace tiffany::wal::test
