@@ -27,8 +27,11 @@ struct HostCore::Entry {
   Handle<void> task;
   Event done;
   std::exception_ptr broken;
-  std::string trace;           // as recorded at its end
+  // It had ended when the log was opened, or is in the archive: its result, or why it has none, is not in `detail` but
+  // is read when somebody asks, see end_of().
+  bool unread = false;
   std::string spawn;           // its first record, of a task in the archive
+  std::string end;             // and the record of its end
   bool promises_read = false;  // HostCore::at_rest_ has what its log says of its promises
   int changing = 0;            // it is being started, paused, resumed, retried, killed, or ends
   int held = 0;                // so many look at it across a suspension: it stays where it is

@@ -124,6 +124,7 @@ struct LogCounters {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
   std::uint64_t syncs = 0;
+  std::uint64_t lines_read = 0;  // records that were read back, by line(), line_alone() and lines()
 };
 
 class Log : public std::enable_shared_from_this<Log> {
