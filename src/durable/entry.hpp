@@ -25,7 +25,7 @@ struct HostCore::Entry {
   std::string detail;
   std::unique_ptr<FlowState> flow;  // while its code is under way
   Handle<void> task;
-  Event done;
+  ManualResetEvent done;
   std::exception_ptr broken;
   // It had ended when the log was opened, or is in the archive: its result, or why it has none, is not in `detail` but
   // is read when somebody asks, see end_of().
@@ -51,7 +51,7 @@ class HostCore::Held {
 // Marks a task that somebody changes, so that others wait with what they want from it.
 class HostCore::Changing {
  public:
-  Changing(Entry& entry, Event& changed) noexcept : entry_(entry), changed_(changed) {
+  Changing(Entry& entry, ManualResetEvent& changed) noexcept : entry_(entry), changed_(changed) {
     ++entry_.changing;
   }
   ~Changing() {
@@ -62,7 +62,7 @@ class HostCore::Changing {
 
  private:
   Entry& entry_;
-  Event& changed_;
+  ManualResetEvent& changed_;
 };
 
 // While a call from the step of one task waits for the steps of another to end.

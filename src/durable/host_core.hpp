@@ -204,8 +204,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Inspection* looking_ = nullptr;  // effects are forbidden; what would happen is noted here
   std::size_t replaying_tasks_ = 0;
   std::size_t replaying_bytes_ = 0;
-  Event replay_room_{true};
-  Event changed_;
+  ManualResetEvent replay_room_{true};
+  ManualResetEvent changed_;
 };
 
 }  // namespace tiffany
