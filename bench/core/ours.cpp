@@ -61,7 +61,7 @@ double yield_in_order(std::size_t tasks, bool quick, tiffany::Options options = 
 }
 
 Task<void> yield_many_supervised(YieldClock* clock, std::size_t tasks) {
-  co_await tiffany::supervise(tiffany::Supervision(tiffany::Strategy::one_for_one),
+  co_await tiffany::supervise(tiffany::Supervision(tiffany::RestartStrategy::one_for_one),
                               [&](tiffany::Supervisor& s) {
                                 for (std::size_t i = 0; i < tasks; ++i) {
                                   s.temporary("yields", yield_often, std::ref(*clock));
@@ -183,7 +183,7 @@ constexpr tiffany::ContextKey<int> kDepth{"depth"};
 Task<double> spawn_join_with_store(std::size_t count, std::size_t entries) {
   for (std::size_t i = 0; i < entries; ++i) {
     const std::string name = "entry " + std::to_string(i);
-    tiffany::put(tiffany::StateKey<std::size_t>(name), i);
+    put(tiffany::StateKey<std::size_t>(name), i);
     tiffany::tell(name);
   }
   co_return co_await spawn_join_timed(count);

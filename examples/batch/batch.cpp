@@ -101,7 +101,7 @@ Task<void> process(std::string directory, int stop_after) {
   const Uuid id = Uuid::derived(Uuid(), directory);
   co_await host.start_as(id, "batch", directory);
   if (stop_after > 0) {
-    Event enough;
+    ManualResetEvent enough;
     after_reading = [&] {
       if (files_read == stop_after) enough.set();
     };

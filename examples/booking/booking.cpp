@@ -55,7 +55,7 @@ void by_hand() {
   Seat seat;
   auto ann = test.spawn(book_or_give_up, std::ref(seat), std::ref(charge), "ann");
   test.step_until_idle();
-  expect(test.task_state(ann) == State::blocked, "ann waits for the bank");
+  expect(test.task_state(ann) == TaskState::blocked, "ann waits for the bank");
   test.advance(299ms);
   expect(seat.owner.empty(), "after 299 ms the seat is free");
   test.advance(1ms);
@@ -65,7 +65,7 @@ void by_hand() {
   Seat second;
   auto bob = test.spawn(book_or_give_up, std::ref(second), std::ref(charge), "bob");
   test.step_until_idle();
-  expect(test.task_state(bob) == State::failed, "bob's card does not exist");
+  expect(test.task_state(bob) == TaskState::failed, "bob's card does not exist");
   bob.waitable().mark_observed();
 
   auto eve = test.spawn(book_or_give_up, std::ref(second), std::ref(charge), "eve");

@@ -43,7 +43,7 @@ Task<void> a_day() {
 
 // ---- Several channels at once
 
-Task<void> clerk(Receiver<int> urgent, Receiver<int> normal, Event& closing) {
+Task<void> clerk(Receiver<int> urgent, Receiver<int> normal, ManualResetEvent& closing) {
   for (;;) {
     auto next = co_await race(urgent.recv(), normal.recv(), closing.wait());
     if (next.index == 0) say("urgent: " + std::to_string(*std::get<0>(next.value)));
@@ -56,7 +56,7 @@ Task<void> clerk(Receiver<int> urgent, Receiver<int> normal, Event& closing) {
 Task<void> a_counter() {
   auto urgent = channel<int>(4);
   auto normal = channel<int>(4);
-  Event closing;
+  ManualResetEvent closing;
   auto serving = spawn(clerk, urgent.receiver, normal.receiver, std::ref(closing));
   for (int job = 1; job <= 2; ++job) co_await normal.sender.send(job);
   for (int job = 3; job <= 4; ++job) co_await urgent.sender.send(job);

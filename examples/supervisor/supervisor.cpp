@@ -79,7 +79,7 @@ Task<void> import_prices(Shop& shop, const std::string& file) {
 }
 
 Task<void> storefront(Shop& shop) {
-  const auto how = Supervision(Strategy::one_for_one).intensity(3, 2s).backoff(10ms, 100ms);
+  const auto how = Supervision(RestartStrategy::one_for_one).intensity(3, 2s).backoff(10ms, 100ms);
   const auto children = [&](Supervisor& s) {
     s.permanent("search", search);
     s.permanent("checkout", checkout, std::ref(shop));
@@ -100,7 +100,7 @@ Task<void> fate(Shop& shop) {
 Task<void> program() {
   Shop shop;
   spawn(fate, std::ref(shop)).named("fate");
-  const auto how = Supervision(Strategy::rest_for_one).intensity(2, 10s).backoff(100ms, 1s);
+  const auto how = Supervision(RestartStrategy::rest_for_one).intensity(2, 10s).backoff(100ms, 1s);
   const auto children = [&](Supervisor& s) {
     s.permanent("database", database, std::ref(shop));
     s.permanent("storefront", storefront, std::ref(shop));

@@ -33,6 +33,16 @@ std::string CancelReason::text() const {
   return out + " (" + name_of(cause) + ")";
 }
 
+bool detail::is_error(const std::exception_ptr& thrown) noexcept {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Cancelled&) {
+    return false;
+  } catch (...) {
+    return true;
+  }
+}
+
 const CancelReasonPtr& unrecorded_reason(CancelCause cause) noexcept {
   // None of this takes memory: neither a reason without a message nor a pointer that shares nothing.
   struct All {
@@ -139,12 +149,12 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
     return;
   }
   switch (task.state_) {
-    case State::pending:
+    case TaskState::pending:
       if (task.waiting_on_ != nullptr) {
         // It waits for other tasks before it begins, and is in no queue.
         std::exchange(task.waiting_on_, nullptr)->withdraw(task);
         task.drop_code();
-        finish(task, State::cancelled);
+        finish(task, TaskState::cancelled);
         break;
       }
       // Never starts. Its place in the queue stays and holds a reference until it comes up.
@@ -154,16 +164,16 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
       ++alarms_;
       ready_.keep_place(task.priority_);
       task.drop_code();
-      finish(task, State::cancelled);
+      finish(task, TaskState::cancelled);
       break;
-    case State::blocked:
+    case TaskState::blocked:
       if (!task.waiting_on_->take_back(task)) break;
       task.waiting_on_ = nullptr;
       task.set(TaskRecord::kDeliverCancel);
-      task.state_ = State::ready;
+      task.state_ = TaskState::ready;
       ready_.push(task);
       break;
-    case State::suspended:
+    case TaskState::suspended:
       task.set(TaskRecord::kDeliverCancel);  // it yielded, and there is nothing it could lose
       ++alarms_;
       break;

@@ -115,7 +115,7 @@ void Scheduler::DropCircles::operator()(Circles* circles) const noexcept { delet
 // A full look costs time in proportion to the tasks. It must not come each time the loop runs dry.
 bool Scheduler::full_look_is_due() {
   if (slices() >= next_full_look_ || (!clock_runs_ && timers_.size() == 0)) return true;
-  if (!full_look_by_) full_look_by_ = after(now_, kFullLookDelay);
+  if (!full_look_by_) full_look_by_ = detail::saturating_add(now_, kFullLookDelay);
   return now_ >= *full_look_by_;
 }
 

@@ -69,7 +69,7 @@ void Dependencies::Delete::operator()(Dependencies* dependencies) const noexcept
 
 // This one has ended in a way that ends the wait.
 bool Dependencies::decides(const Waitable& target) const noexcept {
-  return target.state() != State::completed && if_failed_ != IfFailed::run;
+  return target.state() != TaskState::completed && if_failed_ != IfFailed::run;
 }
 
 void Dependencies::begin(Owner owner, Scheduler& scheduler, TaskRecord& task) noexcept {
@@ -121,7 +121,7 @@ void Dependencies::let_go(Owner owner, Scheduler& scheduler, TaskRecord& task,
     } else {
       const auto why = [&] {
         return "it comes after " + failed->describe() + ", which " +
-               (failed->state() == State::cancelled ? "was cancelled" : "failed");
+               (failed->state() == TaskState::cancelled ? "was cancelled" : "failed");
       };
       task.keep_reason(scheduler.reason(CancelCause::dependency, why, task.spawn_site_));
       task.set(TaskRecord::kCancelPending);
@@ -157,7 +157,7 @@ void Dependencies::raise_chains(ReadyPolicy& policy, const TaskRecord& task) {
   while (!raised.empty()) {
     const TaskRecord& below = *raised.back();
     raised.pop_back();
-    if (below.state_ != State::pending || below.waiting_on_ == nullptr) continue;  // has begun
+    if (below.state_ != TaskState::pending || below.waiting_on_ == nullptr) continue;  // has begun
     const auto& waits = static_cast<const Dependencies&>(*below.waiting_on_);
     for (std::size_t i = 0; i < waits.count_; ++i) {
       auto* const above = dynamic_cast<TaskRecord*>(waits.entries()[i].target.get());

@@ -39,11 +39,12 @@ std::string ScopeName::text() const {
 }
 
 std::size_t SchedulerView::live() const noexcept {
-  return ready() + in(State::running) + in(State::blocked);
+  return ready() + in(TaskState::running) + in(TaskState::blocked);
 }
 
 std::size_t SchedulerView::ready() const noexcept {
-  return in(State::pending) + in(State::ready) + in(State::suspended) + in(State::preempted);
+  return in(TaskState::pending) + in(TaskState::ready) + in(TaskState::suspended) +
+         in(TaskState::preempted);
 }
 
 std::string SchedulerView::trace_text() const {
@@ -107,7 +108,7 @@ void Scheduler::dump(DumpVisitor& visitor) const {
   for_each_task([&](TaskRecord& task) {
     stack.clear();
     // What a running task has noted is where it was suspended last.
-    if (task.state() != State::running) task.visit_frames(stack);
+    if (task.state() != TaskState::running) task.visit_frames(stack);
     spawned.trace(*this, task);
     TaskView view{task, {}, {}, {}, stack, spawned, names[task.scope_], nullptr};
     if (const SystemCall* call = task.waiting_on_) {

@@ -21,7 +21,7 @@ class JsonDump final : public DumpVisitor {
     json_.key("states");
     json_.begin_object();
     for (std::size_t i = 0; i < all.tasks.size(); ++i) {
-      if (all.tasks[i] > 0) json_.member(name_of(static_cast<State>(i)), all.tasks[i]);
+      if (all.tasks[i] > 0) json_.member(name_of(static_cast<TaskState>(i)), all.tasks[i]);
     }
     json_.end_object();
     json_.key("blocked");

@@ -24,7 +24,7 @@ class TextDump final : public DumpVisitor {
     const char* separator = " (";
     for (std::size_t i = 0; i < all.tasks.size(); ++i) {
       if (all.tasks[i] == 0) continue;
-      text += separator + std::to_string(all.tasks[i]) + " " + name_of(static_cast<State>(i));
+      text += separator + std::to_string(all.tasks[i]) + " " + name_of(static_cast<TaskState>(i));
       separator = ", ";
     }
     if (all.live() > 0) text += ")";

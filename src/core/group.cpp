@@ -11,10 +11,10 @@ void throw_empty_race(const char* what) {
 
 }  // namespace detail
 
-bool GroupCall::decides(State state) const noexcept {
+bool GroupCall::decides(TaskState state) const noexcept {
   switch (mode_) {
     case GroupMode::gather:
-      return state != State::completed;
+      return state != TaskState::completed;
     case GroupMode::settled:
       return false;
     case GroupMode::race:
@@ -22,7 +22,7 @@ bool GroupCall::decides(State state) const noexcept {
     case GroupMode::any:
       break;
   }
-  return state == State::completed;
+  return state == TaskState::completed;
 }
 
 Answer GroupCall::start(Scheduler&, TaskRecord& task) {
@@ -71,7 +71,7 @@ void GroupCall::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
 void GroupCall::throw_decided() const {
   if (decided_ == kNone) return;
   Waitable& target = *entries_[decided_].target;
-  if (target.state() != State::completed) std::rethrow_exception(error_to_throw(target));
+  if (target.state() != TaskState::completed) std::rethrow_exception(error_to_throw(target));
 }
 
 // What each of them told hangs on the log as one link.

@@ -139,7 +139,7 @@ void Scheduler::watch_stretch(TaskRecord& task) {
   if (stretch == nullptr) return;
   const std::uint64_t steps = task.steps_ - stretch->from;
   const bool over = steps > *watch_.most_steps && !std::exchange(stretch->reported, true);
-  if (task.state_ == State::blocked) *stretch = Watch::Stretch();
+  if (task.state_ == TaskState::blocked) *stretch = Watch::Stretch();
   if (!over) return;
   ++spinners_;
   report_watched(task, "made " + calls_text(steps) + " and did not wait for anything meanwhile");

@@ -27,7 +27,7 @@ void Interval::delivered(Time tick, bool waited, const Scheduler& scheduler) noe
   Time from = due_;
   if (missed_ == MissedTicks::delay && (!waited || late >= period_)) from = time;
   if (missed_ == MissedTicks::skip) from = due_ + late / period_ * period_;
-  due_ = after(from, period_);
+  due_ = detail::saturating_add(from, period_);
 }
 
 bool Interval::Next::answer(TaskRecord& asker) noexcept {

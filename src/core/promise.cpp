@@ -1,10 +1,26 @@
 #include "tiffany/core/promise.hpp"
 
+#include <cstdio>
+
 namespace tiffany {
 
 void PromiseCore::fail(Scheduler& scheduler, std::exception_ptr error) noexcept {
   error_ = std::move(error);
-  settle(scheduler, State::failed);
+  flags_ = kWasFailed;
+  settle(scheduler, TaskState::failed);
+}
+
+// A future may outlive its scheduler, so the log is that of the scheduler that runs here, if one does.
+void PromiseCore::report_unseen() const noexcept {
+  if (Scheduler* const scheduler = Scheduler::current()) {
+    return scheduler->report_lost("A promise was failed, and nobody looked at the error", error_);
+  }
+  try {
+    std::fprintf(stderr, "A promise was failed, and nobody looked at the error: %s\n",
+                 error_text(error_).c_str());
+  } catch (const std::bad_alloc&) {
+    std::fputs("A promise was failed, and nobody looked at the error\n", stderr);
+  }
 }
 
 void PromiseCore::abandon() noexcept {
@@ -19,9 +35,9 @@ void PromiseCore::abandon() noexcept {
   // It may be dropped while nobody drives the scheduler; those who wait know theirs.
   Scheduler* scheduler = has_waiters() ? Scheduler::owner(*waiters_.front()->task) : nullptr;
   if (scheduler != nullptr) {
-    settle(*scheduler, State::failed);
+    settle(*scheduler, TaskState::failed);
   } else {
-    state_ = State::failed;
+    state_ = TaskState::failed;
   }
 }
 

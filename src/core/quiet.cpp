@@ -27,7 +27,7 @@ std::optional<Time> Scheduler::look_at_quiet() {
     quiet_.reported = false;
   }
   if (quiet_.reported) return std::nullopt;
-  const Time due = after(quiet_.since, quiet_.limit);
+  const Time due = detail::saturating_add(quiet_.since, quiet_.limit);
   if (now_ < due) return due;
   quiet_.reported = true;
   ++quiet_.spells;
@@ -49,7 +49,7 @@ void Scheduler::report_quiet(Duration how_long) {
         ": nothing is ready, no timer is armed, and " + std::to_string(waiting) +
         (waiting == 1 ? " task waits" : " tasks wait") +
         " for something from outside to come. Where that is as it should be, set "
-        "Options::quiet_limit to more, or to Duration::max()." +
+        "Options::quiet_limit to more, or leave it out." +
         lines);
   } catch (const std::bad_alloc&) {
     ++lost_log_lines_;

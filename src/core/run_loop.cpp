@@ -48,7 +48,7 @@ inline bool Scheduler::begin_slice(TaskRecord& task) {
       TaskRecord::kDeliverCancel | TaskRecord::kCancelPending | TaskRecord::kOwnArena;
   if (task.flags_ & kSpecial) [[unlikely]]
     return begin_special_slice(task);
-  task.state_ = State::running;
+  task.state_ = TaskState::running;
   return true;
 }
 
@@ -69,7 +69,7 @@ inline void Scheduler::run_with_care(TaskRecord& task, ReadyQueue::Ring& ring) {
     task.ended(*this);
   } else if (next == Trampoline::yielded() && alarms_ == 0 && !ring.empty()) {
     count_yield(task);
-    task.state_ = State::suspended;
+    task.state_ = TaskState::suspended;
     task.cursor_ = frame;
     if (ReadyQueue::Place::reaches(ready_.origin(), frame)) [[likely]] {
       ring.push(ReadyQueue::Place(task, frame, ready_.origin()), 0);
@@ -235,15 +235,15 @@ bool Scheduler::begin_cancelled_slice(TaskRecord& task) noexcept {
       task.release();
       return false;
     }
-    if (task.state_ == State::pending) {
+    if (task.state_ == TaskState::pending) {
       end_unbegun(task);
       return false;
     }
     task.clear(TaskRecord::kDeliverCancel);
-    if (task.state_ == State::suspended) --alarms_;
+    if (task.state_ == TaskState::suspended) --alarms_;
     deliver_cancel_ = true;
   }
-  task.state_ = State::running;
+  task.state_ = TaskState::running;
   if (task.has(TaskRecord::kCancelPending)) raise_alarm_for_running();
   return true;
 }
@@ -261,12 +261,12 @@ void Scheduler::count_steps() const noexcept {
 // other task ends: a chain of a million such tasks would end one inside the other.
 void Scheduler::end_unbegun(TaskRecord& task) noexcept {
   task.drop_code();
-  if (task.own_reason() != nullptr) return finish(task, State::cancelled);
+  if (task.own_reason() != nullptr) return finish(task, TaskState::cancelled);
   TaskRecord::Extras* const own = task.own_extras();
   std::exception_ptr refused = own != nullptr ? std::exchange(own->refused, nullptr) : nullptr;
   if (refused == nullptr) refused = std::make_exception_ptr(std::bad_alloc());
   new (task.storage_) std::exception_ptr(std::move(refused));
-  finish(task, State::failed);
+  finish(task, TaskState::failed);
 }
 
 // A frame never resumes another one: it returns here and says which is next. So calls nest to any
@@ -286,8 +286,9 @@ void Scheduler::slice_goes_on(TaskRecord& task, void* frame) {
       frame = next;
     } else if (next == Trampoline::yielded()) {
       count_yield(task);
-      const bool goes_on = task.has(TaskRecord::kCancelPending) ? delivers_now(task)
-                                                                : stays_on(task, State::suspended);
+      const bool goes_on = task.has(TaskRecord::kCancelPending)
+                               ? delivers_now(task)
+                               : stays_on(task, TaskState::suspended);
       if (!goes_on) {
         task.cursor_ = frame;
         return;

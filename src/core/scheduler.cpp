@@ -19,9 +19,6 @@ constexpr std::size_t kDrainLimit = 1024;
 // How many turns pass between two looks for circles while tasks are always ready.
 constexpr std::uint32_t kTurnsPerLook = 64;
 
-// Longer than an answer from another machine takes, shorter than the patience of who runs the program.
-constexpr Duration kQuietLimit = std::chrono::seconds(10);
-
 std::uint64_t pick_seed(const std::optional<std::uint64_t>& asked, bool virtual_time) {
   if (asked) return *asked;
   if (virtual_time) return 0;
@@ -89,7 +86,7 @@ Scheduler::Scheduler(Options options)
       circle_policy_(options.circles_) {
   now_ = reactor_->now();
   clock_runs_ = !reactor_->virtual_time();
-  quiet_.limit = options.quiet_limit_.value_or(clock_runs_ ? kQuietLimit : Duration::max());
+  quiet_.limit = options.quiet_limit_;
   arena_->set_limit(options.most_bytes_);
   root_.arena_ = arena_.get();
   std::fill(std::begin(quantum_), std::end(quantum_), std::max<std::uint32_t>(1, options.quantum_));
@@ -251,9 +248,9 @@ void Scheduler::run_until(Time time) {
 
 bool Scheduler::poll(Time deadline) {
   Drive drive(*this);
-  if (!look_outside() && now_ < deadline) {
-    idle(deadline);
-    look_outside();
+  // A wait may end before the deadline with nothing ready: a report was due, or a message woke nobody.
+  while (!look_outside() && now_ < deadline) {
+    if (idle(deadline) == Idle::nothing_to_wait_for) break;
   }
   return run_turn(turn_) > 0;
 }
@@ -296,26 +293,26 @@ void Scheduler::admit_after(Dependencies::Owner waits, TaskRecord& record, Scope
   if (scope.reason_ != nullptr) cancel(record, scope.reason_);
 }
 
-void Scheduler::finish(TaskRecord& task, State state) noexcept {
+void Scheduler::finish(TaskRecord& task, TaskState state) noexcept {
   // Apart, so that a task without one has nothing to save around the call.
   if (task.has(TaskRecord::kHasHeritage)) [[unlikely]]
     return finish_with_heritage(task, state);
   end(task, state);
 }
 
-[[gnu::noinline]] void Scheduler::finish_with_heritage(TaskRecord& task, State state) noexcept {
+[[gnu::noinline]] void Scheduler::finish_with_heritage(TaskRecord& task, TaskState state) noexcept {
   task.leave_heritage(state);
   end(task, state);
 }
 
-inline void Scheduler::end(TaskRecord& task, State state) noexcept {
+inline void Scheduler::end(TaskRecord& task, TaskState state) noexcept {
   trace_ = mix(trace_, task.id_.value() + static_cast<std::uint64_t>(state));
   --live_tasks_;
   daemons_ -= task.daemon_;
-  ++ended_[static_cast<std::size_t>(state) - static_cast<std::size_t>(State::completed)];
+  ++ended_[static_cast<std::size_t>(state) - static_cast<std::size_t>(TaskState::completed)];
   ready_.unreserve(task.priority_);
   task.settle(*this, state);
-  if (state == State::failed) [[unlikely]]
+  if (state == TaskState::failed) [[unlikely]]
     keep_trace(task);
   task.scope_->child_ended(task);
   task.release();
@@ -326,7 +323,7 @@ Time Scheduler::clock_now() const { return std::max(now_, reactor_->now()); }
 void Scheduler::wake(TaskRecord& task, const SystemCall& call) noexcept {
   if (task.waiting_on_ != &call) return;
   task.waiting_on_ = nullptr;
-  task.state_ = State::ready;
+  task.state_ = TaskState::ready;
   ready_.push(task);
 }
 
@@ -406,6 +403,20 @@ void Scheduler::report_lost(const TaskRecord& task, std::string_view what,
     // Said without memory, below.
   }
   task.report_failure_briefly();
+}
+
+void Scheduler::report_lost(std::string_view what, const std::exception_ptr& error) noexcept {
+  ++unseen_failures_;
+  try {
+    const std::string message = std::string(what) + ": " + error_text(error);
+    const bool in_task = running_ != nullptr;
+    if (write_log(LogLine{now_, in_task ? running_->id_ : TaskId(),
+                          in_task ? running_->name() : std::string_view(), message, error}))
+      return;
+  } catch (const std::bad_alloc&) {
+    // Said without memory, below.
+  }
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(what.size()), what.data());
 }
 
 void Scheduler::system_task_failed(TaskRecord& task) noexcept {

@@ -49,7 +49,7 @@ Scope::~Scope() {
   while (kept_ != nullptr) {
     TaskRecord& task = *kept_;
     kept_ = task.next_sibling_;
-    if (task.state() == State::failed) task.set(TaskRecord::kReportFailure);
+    if (task.state() == TaskState::failed) task.set(TaskRecord::kReportFailure);
     task.release();
   }
   if (own_arena_) arena_->retire();  // it stays as long as a handle has a result in it
@@ -78,7 +78,7 @@ void Scope::child_ended(TaskRecord& task) noexcept {
   (task.next_sibling_ != nullptr ? task.next_sibling_->prev_sibling_ : last_) = task.prev_sibling_;
   --live_;
   task.scope_ = &scheduler_.root_;  // outlives this scope, as the record may
-  if (task.state_ == State::failed || policy_ == ScopePolicy::first_success) [[unlikely]]
+  if (task.state_ == TaskState::failed || policy_ == ScopePolicy::first_success) [[unlikely]]
     judge(task);
   if (live_ == 0 && joiner_ != nullptr) all_ended();
 }
@@ -105,7 +105,7 @@ void Scope::judge(TaskRecord& task) noexcept {
     case ScopePolicy::first_success:
       // Only those that the block started compete; what they spawn in turn helps them.
       if (task.parent_ == region_->task().id()) return judge_contender(task);
-      if (task.state() != State::failed) return;
+      if (task.state() != TaskState::failed) return;
       break;
     case ScopePolicy::report:
       ++failures_;
@@ -123,10 +123,10 @@ void Scope::judge(TaskRecord& task) noexcept {
 
 void Scope::judge_contender(TaskRecord& task) noexcept {
   if (winner_) {
-    if (task.state() == State::failed) task.set(TaskRecord::kReportFailure);
+    if (task.state() == TaskState::failed) task.set(TaskRecord::kReportFailure);
     return;
   }
-  if (task.state() != State::completed) return keep(task);
+  if (task.state() != TaskState::completed) return keep(task);
   winner_ = task.id();
   cancel_all(scheduler_.reason(
       CancelCause::race_decided, [&] { return task.describe() + " completed first"; },

@@ -24,6 +24,13 @@ Sleep sleep(Duration delay) {
 
 Sleep sleep_until(Time deadline) { return Sleep(deadline); }
 
+void log(std::string_view message) {
+  static constexpr CallName kLog{"log"};
+  Scheduler& scheduler = Scheduler::require("log()");
+  scheduler.enter_plain(kLog);
+  scheduler.log(message);
+}
+
 Time now() { return Scheduler::require("now()").now(); }
 
 namespace this_task {

@@ -53,7 +53,7 @@ void TaskRecord::inherit(const TaskRecord& parent) noexcept {
   set(kHasHeritage);
 }
 
-void TaskRecord::leave_heritage(State state) noexcept {
+void TaskRecord::leave_heritage(TaskState state) noexcept {
   Heritage* left = heritage();
   // A task that did not write to its log still has the one it inherited.
   const bool wrote = left->log && left->log->owner() == id_;
@@ -64,7 +64,7 @@ void TaskRecord::leave_heritage(State state) noexcept {
     return;
   }
   Ref<LogLink> told;
-  if (wrote && state != State::cancelled) told = left->log->told();
+  if (wrote && state != TaskState::cancelled) told = left->log->told();
   // What goes may, in its destructors, write to the store once more; that goes the same way.
   while (has(kHasHeritage)) set_heritage(Ref<Heritage>());
   if (!told) return;
@@ -88,21 +88,22 @@ void TaskRecord::leave_heritage(State state) noexcept {
 
 void TaskRecord::ended(Scheduler&) noexcept {}
 
-State TaskRecord::store_error(std::exception_ptr error) noexcept {
+TaskState TaskRecord::store_error(std::exception_ptr error) noexcept {
   try {
     std::rethrow_exception(error);
   } catch (const Cancelled&) {
     // Its own cancellation. One that strayed here from elsewhere is an error like any other.
-    if (cancel_reason() != nullptr) return State::cancelled;
+    if (cancel_reason() != nullptr) return TaskState::cancelled;
   } catch (...) {
   }
   new (storage_) std::exception_ptr(std::move(error));
-  return State::failed;
+  return TaskState::failed;
 }
 
-State TaskRecord::suspended_or_running() const noexcept {
+TaskState TaskRecord::suspended_or_running() const noexcept {
   const Scheduler* driven = Scheduler::current();
-  return driven != nullptr && driven->runs_as_suspended(*this) ? State::running : State::suspended;
+  return driven != nullptr && driven->runs_as_suspended(*this) ? TaskState::running
+                                                               : TaskState::suspended;
 }
 
 std::uint64_t TaskRecord::steps() const noexcept {
@@ -149,10 +150,10 @@ std::string describe_task(TaskId id, std::string_view name) {
 }
 
 std::exception_ptr TaskRecord::error() const {
-  if (state_ == State::failed) {
+  if (state_ == TaskState::failed) {
     return *std::launder(reinterpret_cast<const std::exception_ptr*>(storage_));
   }
-  if (state_ == State::cancelled) {
+  if (state_ == TaskState::cancelled) {
     return std::make_exception_ptr(TaskCancelled(id_, describe(), cancel_reason()));
   }
   return nullptr;
@@ -160,7 +161,7 @@ std::exception_ptr TaskRecord::error() const {
 
 void TaskRecord::dispose() noexcept {
   constexpr std::uint8_t kRest = kReportFailure | kHoldsValue | kOrphan;
-  if ((flags_ & kRest) != 0 || extras_ != 0 || state_ == State::failed) [[unlikely]]
+  if ((flags_ & kRest) != 0 || extras_ != 0 || state_ == TaskState::failed) [[unlikely]]
     return dispose_of_rest();
   give_slot_back();
 }
@@ -189,7 +190,7 @@ void TaskRecord::dispose_of_rest() noexcept {
     }
   }
   if (has(kHoldsValue)) drop_value();
-  if (state_ == State::failed) unstore<std::exception_ptr>();
+  if (state_ == TaskState::failed) unstore<std::exception_ptr>();
   if (extras_ != 0) [[unlikely]]
     drop_extras();
   if (orphan) {

@@ -33,14 +33,15 @@ void Scheduler::drop_by_force(TaskRecord& first) noexcept {
       std::exchange(task.waiting_on_, nullptr)->withdraw(task);
     } else {
       // It is in the queue, and its place there keeps the reference.
-      const bool counted = task.has(TaskRecord::kDeliverCancel) && task.state_ == State::suspended;
+      const bool counted =
+          task.has(TaskRecord::kDeliverCancel) && task.state_ == TaskState::suspended;
       if (!counted) ++alarms_;
       task.set(TaskRecord::kDeliverCancel);
       ++dead_in_queue_;
       ready_.keep_place(task.priority_);
     }
     task.drop_code();
-    finish(task, State::cancelled);
+    finish(task, TaskState::cancelled);
     if (parked) task.release();
   }
 }
@@ -51,14 +52,20 @@ void Scheduler::drop_everything() noexcept {
   const CancelReasonPtr why = reason(CancelCause::shutdown, "its scheduler is being destroyed",
                                      std::source_location::current());
   root_.cancel_all(why);
-  // An order of one's own may throw, for lack of memory or because it wants something else.
-  const auto unwind = [this](std::size_t tasks) {
+  // An order of one's own may throw, for lack of memory or because it wants something else. It is asked
+  // again, and what it throws is reported once.
+  bool reported = false;
+  const auto unwind = [this, &reported](std::size_t tasks) {
     for (std::size_t left = tasks * kTeardownSlices; left > 0; --left) {
       // A task whose operation is being taken back leaves it when the kernel has let go of it.
       if (ready_.empty() && !reactor_->await_taken_back(*this)) return;
       try {
         run_turn(1);
       } catch (...) {
+        if (!std::exchange(reported, true)) {
+          report_lost("The order of the tasks threw while its scheduler was being destroyed",
+                      std::current_exception());
+        }
       }
     }
   };

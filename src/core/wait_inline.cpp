@@ -40,15 +40,15 @@ bool Scheduler::wait_inline(TaskRecord& task) {
   // Meanwhile it is parked like any other, so that a timeout can cancel it.
   running_ = nullptr;
   const Watch::Wait wait(watch_, task);
-  while (task.state_ == State::blocked) {
+  while (task.state_ == TaskState::blocked) {
     look_outside();
-    if (task.state_ != State::blocked) break;
+    if (task.state_ != TaskState::blocked) break;
     if (!for_time && !ready_.empty()) return false;  // they may be what it waits for
     idle(kEndOfTime);
   }
   inline_order_->remove(task);
   running_ = &task;
-  task.state_ = State::running;
+  task.state_ = TaskState::running;
   if (task.has(TaskRecord::kDeliverCancel)) {
     task.clear(TaskRecord::kDeliverCancel);
     deliver_cancel_ = true;

@@ -5,7 +5,7 @@
 
 namespace tiffany {
 
-void Waitable::settle(Scheduler& scheduler, State state) noexcept {
+void Waitable::settle(Scheduler& scheduler, TaskState state) noexcept {
   state_ = state;
   // One at a time from the front: a call that hears of this may withdraw other waiters of its own.
   while (Waiter* waiter = waiters_.pop()) {

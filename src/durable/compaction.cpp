@@ -46,7 +46,12 @@ std::unique_ptr<HostCore::Entry> HostCore::from_archive(const Uuid& id) {
       const detail::Fields fields(wal::view_of(entry->spawn).payload);
       entry->type_name = fields.text("name");
       entry->version = static_cast<int>(fields.number("version"));
-      read_end(*entry, line + "\n");
+      entry->end = line + "\n";
+      entry->unread = true;
+      const bool failed = view.payload.starts_with(R"("reason":"failed")");
+      entry->status = failed                                    ? DurableStatus::failed
+                      : view.type == wal::RecordType::TaskAbort ? DurableStatus::cancelled
+                                                                : DurableStatus::completed;
       return entry;
     }
     bytes.remove_suffix(line.size());

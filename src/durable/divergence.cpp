@@ -123,17 +123,21 @@ bool FlowState::values_decode() {
 
 // A child that has ended, and whose parent has not been told: what the parent would be told.
 void HostCore::would_take(Slot& slot) {
-  const Entry* const child = find(slot.uuid);
-  if (child == nullptr || child->status != DurableStatus::completed || slot.type == nullptr) return;
+  Entry* const child = find(slot.uuid);
+  if (child == nullptr || slot.type == nullptr) return;
+  const DurableInfo end = info_of(*child);
+  child->status = end.status;  // quarantined, when the result cannot be read
+  if (end.status == DurableStatus::quarantined) child->detail = end.detail;
+  if (end.status != DurableStatus::completed) return;
   std::string why;
   try {
-    return slot.type->check(child->detail);
+    return slot.type->check(end.detail);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {
     why = detail::sentence_of(std::current_exception());
   }
-  slot.flow.value_differs(*slot.type, detail::what_is(&slot), child->detail, why);
+  slot.flow.value_differs(*slot.type, detail::what_is(&slot), end.detail, why);
 }
 
 }  // namespace tiffany

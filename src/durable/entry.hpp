@@ -25,10 +25,13 @@ struct HostCore::Entry {
   std::string detail;
   std::unique_ptr<FlowState> flow;  // while its code is under way
   Handle<void> task;
-  Event done;
+  ManualResetEvent done;
   std::exception_ptr broken;
-  std::string trace;           // as recorded at its end
+  // It had ended when the log was opened, or is in the archive: its result, or why it has none, is not in `detail` but
+  // is read when somebody asks, see end_of().
+  bool unread = false;
   std::string spawn;           // its first record, of a task in the archive
+  std::string end;             // and the record of its end
   bool promises_read = false;  // HostCore::at_rest_ has what its log says of its promises
   int changing = 0;            // it is being started, paused, resumed, retried, killed, or ends
   int held = 0;                // so many look at it across a suspension: it stays where it is
@@ -48,7 +51,7 @@ class HostCore::Held {
 // Marks a task that somebody changes, so that others wait with what they want from it.
 class HostCore::Changing {
  public:
-  Changing(Entry& entry, Event& changed) noexcept : entry_(entry), changed_(changed) {
+  Changing(Entry& entry, ManualResetEvent& changed) noexcept : entry_(entry), changed_(changed) {
     ++entry_.changing;
   }
   ~Changing() {
@@ -59,7 +62,7 @@ class HostCore::Changing {
 
  private:
   Entry& entry_;
-  Event& changed_;
+  ManualResetEvent& changed_;
 };
 
 // While a call from the step of one task waits for the steps of another to end.

@@ -121,7 +121,7 @@ class Queries {
 struct Mail final : public wal::Ticket {
   void synced(std::exception_ptr failed) noexcept override;
   FlowState* flow = nullptr;
-  Event event;
+  ManualResetEvent event;
   std::exception_ptr error;
 };
 

@@ -481,10 +481,9 @@ void HostCore::adopt_child(detail::Slot& slot) {
     begin(made, slot.details, log_->wall_time());
     return;
   }
-  if (child == old.get() || child->log.ended) {
-    slot.flow.settle(slot, RecordType::Resumed, child->detail,
-                     child->status != DurableStatus::completed);
-  }
+  if (child != old.get() && !child->log.ended) return;
+  const DurableInfo end = info_of(*child);
+  slot.flow.settle(slot, RecordType::Resumed, end.detail, end.status != DurableStatus::completed);
 }
 
 // ---- Going ----

@@ -29,6 +29,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   void open_to_look();
   Task<Inspection> look(Uuid id);
   bool knows(const DurableInfo& task) const noexcept;
+  // Which tasks are quarantined, and why.
+  std::string unreadable() const;
   Task<void> close();
   // `fresh`: nobody can have used the id before.
   Task<Uuid> start_task(std::string type, std::string arguments, Uuid id, bool fresh);
@@ -45,7 +47,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<Compaction> compact(Retention keep);
   std::string query(Uuid id, std::string_view name);
   std::optional<DurableInfo> info(Uuid task);
-  std::vector<DurableInfo> tasks() const;
+  std::vector<DurableInfo> tasks();
   wal::Log& log() noexcept { return *log_; }
   // The host is gone: what runs ends where it is.
   void abandon() noexcept;
@@ -82,7 +84,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   void require_way_back(Entry& task, const std::string& from);
   void require_no_promise(const Entry& task, const std::string& from);
   Task<Uuid> fork_now(Entry* task, std::string from);
-  static std::string result_of(const Entry& task);
+  std::string result_of(const Entry& task);
   void begin_again(Entry& entry);
   void run_flow(Entry& entry);
   void leave(Entry& task);
@@ -113,7 +115,6 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   std::string archive_path(const Uuid& id) const;
   bool archived(const Uuid& id) const;
   std::unique_ptr<Entry> from_archive(const Uuid& id);
-  void read_end(Entry& entry, const std::string& line);
   // The promise of a task whose code is not here, as its log knows it.
   struct Asked {
     Uuid task;
@@ -143,7 +144,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   bool has_command(const Entry& entry, std::string_view id);
   Task<void> record(Entry& task, wal::RecordType type, std::string payload);
   void require_alive(const Entry& task, std::string_view what) const;
-  DurableInfo info_of(const Entry& entry) const;
+  DurableInfo info_of(const Entry& entry, bool one_of_many = false);
 
   // Opening.
   bool prepare(Entry& entry);
@@ -152,8 +153,18 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   bool check_type(Entry& entry);
   bool was_paused(const Entry& entry);
   void read_first(Entry& entry);
-  void read_end(Entry& entry);
   bool may_replay() const noexcept;
+
+  // How a task ended, as its log says.
+  struct End {
+    DurableStatus status = DurableStatus::completed;
+    std::string detail;  // the result, or why there is none
+    std::string trace;
+  };
+  // Of an Entry that is `unread`. Errc::log_damaged when the record, or a value that it names, cannot be read.
+  // `one_of_many`: files are kept open for the next.
+  End end_of(const Entry& entry, bool one_of_many = false);
+  std::string end_line(const Entry& entry, bool one_of_many);
 
   // For flows.
   void replayed(FlowState& flow) noexcept;
@@ -193,8 +204,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Inspection* looking_ = nullptr;  // effects are forbidden; what would happen is noted here
   std::size_t replaying_tasks_ = 0;
   std::size_t replaying_bytes_ = 0;
-  Event replay_room_{true};
-  Event changed_;
+  ManualResetEvent replay_room_{true};
+  ManualResetEvent changed_;
 };
 
 }  // namespace tiffany

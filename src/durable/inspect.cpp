@@ -1,5 +1,8 @@
 #include "tiffany/durable/inspect.hpp"
 
+#include <exception>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "base/shown_text.hpp"
@@ -52,10 +55,10 @@ void HostCore::seen_end(const Entry& entry, DurableStatus status, const std::str
                            looking_->task.detail + ", the code ends " +
                            std::string(name_of(status)) + " with " + result + ".";
   }
-  if (ended && looking_->agrees && !entry.trace.empty() &&
-      entry.trace != detail::hex(entry.flow->trace)) {
+  const std::string trace = ended ? end_of(entry).trace : std::string();
+  if (looking_->agrees && !trace.empty() && trace != detail::hex(entry.flow->trace)) {
     looking_->agrees = false;
-    looking_->difference = "The log ends with the trace " + entry.trace + ", the code with " +
+    looking_->difference = "The log ends with the trace " + trace + ", the code with " +
                            detail::hex(entry.flow->trace) + ": something came in another order.";
   }
   if (!ended) would("end " + std::string(name_of(status)) + " with " + result);
@@ -74,8 +77,9 @@ Task<Inspection> HostCore::look(Uuid id) {
   Entry& task = entry(id, "inspect");
   Inspection found;
   found.task = info_of(task);
-  if (task.status == DurableStatus::quarantined || !check_type(task)) {
-    found.difference = task.detail;
+  if (found.task.status == DurableStatus::quarantined || !check_type(task)) {
+    found.difference =
+        found.task.status == DurableStatus::quarantined ? found.task.detail : task.detail;
     co_return found;
   }
   found.agrees = true;
@@ -91,18 +95,74 @@ Task<Inspection> HostCore::look(Uuid id) {
   co_return found;
 }
 
+std::string HostCore::unreadable() const {
+  std::string all;
+  for (const Entry* entry : order_) {
+    if (entry->status != DurableStatus::quarantined) continue;
+    all += entry->log.id.text() + ": " + entry->detail + "\n";
+  }
+  return all;
+}
+
+namespace {
+
+// Another process may compact the log while it is read here, so that records are not where they were found. Then
+// everything is read again. What is really wrong is the same the next time.
+class BesideWriter {
+ public:
+  explicit BesideWriter(std::string directory) : directory_(std::move(directory)) {}
+
+  // `wrong`: what could not be read, empty when all could. True: so it is. Errc::log_busy after many times.
+  bool settled(std::string wrong) {
+    constexpr int kMostTries = 20;  // each has to be overtaken by a compaction
+    if (wrong.empty() || wrong == last_) return true;
+    if (++tries_ == kMostTries) {
+      throw Error(Errc::log_busy, "The log in " + directory_ + " changed each of the " +
+                                      std::to_string(kMostTries) +
+                                      " times that it was read, because another process compacts "
+                                      "it. Try again.");
+    }
+    last_ = std::move(wrong);
+    return false;
+  }
+
+ private:
+  std::string directory_;
+  std::string last_;
+  int tries_ = 0;
+};
+
+}  // namespace
+
 Task<Inspection> inspect(const Registry& types, wal::LogOptions log, Uuid task) {
-  const auto core = std::make_shared<HostCore>(types, std::move(log), HostOptions());
-  core->open_to_look();
-  co_return co_await core->look(task);
+  BesideWriter reading(log.directory);
+  for (;;) {
+    Inspection seen;
+    std::string wrong;
+    std::exception_ptr error;
+    try {
+      const auto core = std::make_shared<HostCore>(types, log, HostOptions());
+      core->open_to_look();
+      seen = co_await core->look(task);
+      if (seen.task.status == DurableStatus::quarantined) wrong = seen.task.detail;
+      wrong += core->unreadable();
+    } catch (const Error& failed) {
+      error = std::current_exception();
+      wrong = failed.what();
+    }
+    if (!reading.settled(std::move(wrong))) continue;
+    if (error != nullptr) std::rethrow_exception(error);
+    co_return seen;
+  }
 }
 
 Task<Inspection> replay(const Registry& types, wal::LogOptions log, Uuid task) {
   return inspect(types, std::move(log), task);
 }
 
-Task<UpgradeCheck> check_upgrade(const Registry& types, wal::LogOptions log) {
-  const auto core = std::make_shared<HostCore>(types, std::move(log), HostOptions());
+namespace {
+
+Task<UpgradeCheck> check_all(std::shared_ptr<HostCore> core) {
   core->open_to_look();
   UpgradeCheck check;
   check.all = core->tasks();
@@ -117,6 +177,31 @@ Task<UpgradeCheck> check_upgrade(const Registry& types, wal::LogOptions log) {
     check.tasks.push_back(std::move(seen));
   }
   co_return check;
+}
+
+}  // namespace
+
+Task<UpgradeCheck> check_upgrade(const Registry& types, wal::LogOptions log) {
+  BesideWriter reading(log.directory);
+  for (;;) {
+    UpgradeCheck check;
+    std::string wrong;
+    std::exception_ptr error;
+    try {
+      const auto core = std::make_shared<HostCore>(types, log, HostOptions());
+      check = co_await check_all(core);
+      for (const DurableInfo& task : check.all) {
+        if (task.status == DurableStatus::quarantined) wrong += task.id.text() + task.detail;
+      }
+      wrong += core->unreadable();
+    } catch (const Error& failed) {
+      error = std::current_exception();
+      wrong = failed.what();
+    }
+    if (!reading.settled(std::move(wrong))) continue;
+    if (error != nullptr) std::rethrow_exception(error);
+    co_return check;
+  }
 }
 
 }  // namespace tiffany

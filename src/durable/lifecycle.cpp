@@ -150,6 +150,7 @@ Task<void> HostCore::resume_now(Entry* task, std::string payload) {
   co_await stop(*task);
   co_await record(*task, RecordType::Command, std::move(payload));
   task->log.ended = false;
+  task->unread = false;
   task->done.reset();
   if (options_.records_only) {
     task->status = DurableStatus::paused;

@@ -36,10 +36,11 @@ Task<std::string> HostCore::result_json(Uuid id) {
 }
 
 std::string HostCore::result_of(const Entry& task) {
-  if (task.status == DurableStatus::completed) return task.detail;
+  std::string detail = task.unread ? end_of(task).detail : task.detail;
+  if (task.status == DurableStatus::completed) return detail;
   throw Error(
       task.status == DurableStatus::cancelled ? Errc::durable_cancelled : Errc::durable_failed,
-      task.detail);
+      detail);
 }
 
 Task<void> HostCore::signal_json(Uuid id, std::string name, std::string value) {
@@ -196,8 +197,17 @@ std::string HostCore::query(Uuid id, std::string_view name) {
                   (gone ? "\" any more: its code has left the scope of the guard." : "\"."));
 }
 
-DurableInfo HostCore::info_of(const Entry& entry) const {
-  return {entry.log.id, entry.type_name, entry.version, entry.status, entry.detail};
+// A result that cannot be read is not given for another one.
+DurableInfo HostCore::info_of(const Entry& entry, bool one_of_many) {
+  DurableInfo info{entry.log.id, entry.type_name, entry.version, entry.status, entry.detail};
+  if (!entry.unread) return info;
+  try {
+    info.detail = end_of(entry, one_of_many).detail;
+  } catch (const Error& error) {
+    info.status = DurableStatus::quarantined;
+    info.detail = error.what();
+  }
+  return info;
 }
 std::optional<DurableInfo> HostCore::info(Uuid task) {
   if (const Entry* const found = find(task)) return info_of(*found);
@@ -211,9 +221,11 @@ std::optional<DurableInfo> HostCore::info(Uuid task) {
     return DurableInfo{task, "", 0, DurableStatus::quarantined, error.what()};
   }
 }
-std::vector<DurableInfo> HostCore::tasks() const {
+std::vector<DurableInfo> HostCore::tasks() {
   std::vector<DurableInfo> all;
-  for (const Entry* entry : order_) all.push_back(info_of(*entry));
+  all.reserve(order_.size());
+  for (const Entry* entry : order_) all.push_back(info_of(*entry, true));
+  if (log_ != nullptr) log_->forget_lines();
   return all;
 }
 

@@ -142,15 +142,12 @@ bool HostCore::prepare_readable(Entry& entry) {
   }
   read_first(entry);
   if (entry.log.ended) {
-    try {
-      read_end(entry);
-      ++recovery_.finished;
-    } catch (const Error& error) {  // its result lies beside the log, or does not
-      entry.status = DurableStatus::quarantined;
-      entry.detail = error.what();
-      ++recovery_.quarantined;
-      note("is quarantined: " + entry.detail);
-    }
+    entry.status = entry.log.failed      ? DurableStatus::failed
+                   : entry.log.cancelled ? DurableStatus::cancelled
+                                         : DurableStatus::completed;
+    entry.detail.clear();
+    entry.unread = true;
+    ++recovery_.finished;
     return true;
   }
   if (entry.status == DurableStatus::quarantined) {
@@ -187,28 +184,33 @@ void HostCore::read_first(Entry& entry) {
   }
 }
 
-void HostCore::read_end(Entry& entry) {
-  std::string line;
+std::string HostCore::end_line(const Entry& entry, bool one_of_many) {
+  if (!entry.end.empty()) return entry.end;
+  // Somebody may have spoken to it after its end.
   for (std::size_t i = entry.log.records.size(); i-- > 0;) {
-    line = log_->line(entry.log, entry.log.records[i]);
+    const wal::Position& at = entry.log.records[i];
+    std::string line = one_of_many ? log_->line(entry.log, at) : log_->line_alone(entry.log, at);
     const RecordType type = wal::view_of(line).type;
-    if (type == RecordType::TaskExit || type == RecordType::TaskAbort) break;
+    if (type == RecordType::TaskExit || type == RecordType::TaskAbort) return line;
   }
-  read_end(entry, line);
+  throw Error(Errc::log_damaged,
+              "The log of task " + entry.log.id.text() + " has no record of its end.");
 }
 
-void HostCore::read_end(Entry& entry, const std::string& line) {
+HostCore::End HostCore::end_of(const Entry& entry, bool one_of_many) {
+  const std::string line = end_line(entry, one_of_many);
   const wal::RecordView view = wal::view_of(line);
   const detail::Fields fields(view.payload);
-  entry.trace = fields.text("trace");
+  End end;
+  end.trace = fields.text("trace");
   if (view.type == RecordType::TaskExit) {
-    entry.status = DurableStatus::completed;
-    entry.detail = wal::value_of(log_->disk(), log_options_.directory, fields.raw("result"));
-    return;
+    end.detail = wal::value_of(log_->disk(), log_options_.directory, fields.raw("result"));
+    return end;
   }
-  const std::string reason = fields.text("reason");
-  entry.status = reason == "failed" ? DurableStatus::failed : DurableStatus::cancelled;
-  entry.detail = fields.text("error");
+  const bool failed = fields.text("reason") == "failed";
+  end.status = failed ? DurableStatus::failed : DurableStatus::cancelled;
+  end.detail = fields.text("error");
+  return end;
 }
 
 // What an operator said last.

@@ -60,7 +60,7 @@ void CoroutineRecord::ended(Scheduler& scheduler) noexcept {
   if (scheduler.flying == nullptr) [[likely]] {
     try {
       keep_value(scheduler);
-      return scheduler.finish(*this, State::completed);
+      return scheduler.finish(*this, TaskState::completed);
     } catch (...) {
       scheduler.flying = std::current_exception();  // the value could not be moved
     }
@@ -68,7 +68,7 @@ void CoroutineRecord::ended(Scheduler& scheduler) noexcept {
   scheduler.finish(*this, keep_error(std::exchange(scheduler.flying, nullptr)));
 }
 
-State CoroutineRecord::keep_error(std::exception_ptr error) noexcept {
+TaskState CoroutineRecord::keep_error(std::exception_ptr error) noexcept {
   CoroutineRecord::drop_code();
   return store_error(std::move(error));
 }

@@ -78,13 +78,16 @@ void FiberRecord::run(detail::Fiber& fiber) noexcept {
   std::exception_ptr error;
   try {
     task.call(*Scheduler::owner(task));
-    fiber.set_end(State::completed);
+    fiber.set_end(TaskState::completed);
     return;
   } catch (const detail::FiberDropped&) {
   } catch (...) {
     if (!fiber.dropped()) {
       error = std::current_exception();
       fiber.frame().left_by(error);
+    } else {
+      Scheduler::owner(task)->report_lost(task, "threw while its scheduler was being destroyed",
+                                          std::current_exception());
     }
   }
   task.drop_closure();
@@ -99,7 +102,7 @@ detail::Fiber& FiberRecord::take_fiber() noexcept {
 
 void FiberRecord::ended(Scheduler& scheduler) noexcept {
   detail::Fiber& fiber = take_fiber();
-  const State end = fiber.end();
+  const TaskState end = fiber.end();
   scheduler.stacks().take_promise_back();
   scheduler.stacks().give_back(fiber.stack());
   scheduler.finish(*this, end);
@@ -113,7 +116,7 @@ void FiberRecord::drop_code() noexcept {
   bool over = false;
   scheduler.run_as(*this, [&] {
     over = fiber.unwind();
-    if (!over || fiber.end() == State::completed) report_not_unwound(scheduler);
+    if (!over || fiber.end() == TaskState::completed) report_not_unwound(scheduler);
   });
   if (over) scheduler.stacks().give_back(fiber.stack());
 }

@@ -3,21 +3,6 @@
 #include "tiffany/core/scheduler.hpp"
 
 namespace tiffany::detail {
-namespace {
-
-// A cancellation is no error. The cleanup has one only where its scheduler ends and shields count no
-// more.
-bool is_error(const std::exception_ptr& thrown) noexcept {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const Cancelled&) {
-    return false;
-  } catch (...) {
-    return true;
-  }
-}
-
-}  // namespace
 
 void FinallyEnd::body_threw() noexcept {
   body_ = std::current_exception();

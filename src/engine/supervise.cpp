@@ -49,6 +49,8 @@ class SupervisorLoop {
   // It has to give up. Says so when all children have ended.
   bool gave_up() const noexcept { return !why_.empty(); }
   SupervisionFailed error() const;
+  // The supervisor ends with an error of its own: says which one of a child is not thrown for that.
+  void report_last_failure() const noexcept;
 
  private:
   enum class Phase : std::uint8_t {
@@ -248,18 +250,17 @@ void SupervisorLoop::write_down(Child& child, std::exception_ptr error) {
 bool SupervisorLoop::comes_back(Child& child) {
   std::erase(ended_, &child);
   become(child, Phase::gone);
-  State state = State::failed;
+  TaskState state = TaskState::failed;
   std::exception_ptr error = child.not_begun;
   if (error == nullptr) {
-    Waitable& task = child.handle.waitable();
-    task.mark_observed();
-    state = task.state();
-    error = task.error();
+    state = child.handle.waitable().state();
+    error = child.handle.waitable().error();
   }
   const bool comes_back = child.restart == Restart::permanent ||
-                          (child.restart == Restart::transient && state == State::failed);
-  if (comes_back || state == State::failed) write_down(child, error);
-  if (state == State::failed && !comes_back) {
+                          (child.restart == Restart::transient && state == TaskState::failed);
+  if (comes_back || state == TaskState::failed) write_down(child, error);
+  if (child.not_begun == nullptr) child.handle.waitable().mark_observed();  // not before
+  if (state == TaskState::failed && !comes_back) {
     scheduler_.log(child_text(child.name.text) + " " + end_text(error) +
                    ". It is temporary, and not started again.");
   }
@@ -316,9 +317,9 @@ Task<void> SupervisorLoop::restart(Child& child) {
   std::string others;
   std::vector<Child*> group{&child};
   const Time from = scheduler_.deadline_in(Duration::zero());
-  Time due = after(from, wait_before(child));
-  if (how_.strategy_ != Strategy::one_for_one) {
-    const std::size_t first = how_.strategy_ == Strategy::one_for_all ? 0 : child.index;
+  Time due = detail::saturating_add(from, wait_before(child));
+  if (how_.strategy_ != RestartStrategy::one_for_one) {
+    const std::size_t first = how_.strategy_ == RestartStrategy::one_for_all ? 0 : child.index;
     for (std::size_t i = children_.size(); i-- > first;) {
       Child& sibling = *children_[i];
       if (&sibling == &child || sibling.phase == Phase::gone) continue;
@@ -376,6 +377,14 @@ SupervisionFailed SupervisorLoop::error() const {
   return SupervisionFailed(text, {history_.begin(), history_.end()});
 }
 
+void SupervisorLoop::report_last_failure() const noexcept {
+  if (history_.empty() || history_.back().error == nullptr) return;
+  scheduler_.report_lost(*scheduler_.running(),
+                         "supervises a child whose failure cannot be thrown, because the "
+                         "supervisor failed as well",
+                         history_.back().error);
+}
+
 namespace detail {
 namespace {
 
@@ -387,6 +396,7 @@ Task<void> supervise_with(std::unique_ptr<SupervisorLoop> loop) {
     co_await loop->run(scope);
   } catch (...) {
     error = std::current_exception();
+    if (is_error(error)) loop->report_last_failure();
   }
   try {
     // One after the other, whatever comes from outside meanwhile.
@@ -394,7 +404,17 @@ Task<void> supervise_with(std::unique_ptr<SupervisorLoop> loop) {
     co_await loop->stop_all();
     if (loop->gave_up()) error = std::make_exception_ptr(loop->error());
   } catch (...) {
-    error = std::current_exception();  // no memory for that: all at once
+    // No memory for that: all at once.
+    if (error != nullptr && is_error(error)) {
+      Scheduler& scheduler = scope.scheduler();
+      scheduler.report_lost(*scheduler.running(),
+                            "threw from a supervisor that then could not stop its children in "
+                            "order, so that this error cannot be thrown",
+                            error);
+    } else if (loop->gave_up()) {
+      loop->report_last_failure();
+    }
+    error = std::current_exception();
   }
   if (error != nullptr) scope.block_threw(error);
   co_await std::move(close);

@@ -76,7 +76,7 @@ struct Attempts {
   std::exception_ptr last;
   int number = 0;     // of the last failure
   std::string texts;  // of all of them
-  Event changed;
+  ManualResetEvent changed;
 };
 
 void note_failure(Attempts& all, const Address& of, const IoError& error) {
@@ -96,7 +96,7 @@ Task<void> attempt(Address to, Attempts* all) {
   all->changed.set();
 }
 
-Task<void> until_set(Event* event) { co_await event->wait(); }
+Task<void> until_set(ManualResetEvent* event) { co_await event->wait(); }
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 
 namespace tiffany {
 
-void Event::set() noexcept {
+void ManualResetEvent::set() noexcept {
   set_ = true;
   detail::tell_all(waiters_);
 }

@@ -86,8 +86,8 @@ void RateLimiter::set_alarm() noexcept {
   const Parts delay = (missing + count_ - 1) / count_;
   const Parts longest = static_cast<Parts>(Duration::max().count());
   scheduler_.arm(
-      *this,
-      after(filled_, Duration(static_cast<Duration::rep>(delay < longest ? delay : longest))));
+      *this, detail::saturating_add(
+                 filled_, Duration(static_cast<Duration::rep>(delay < longest ? delay : longest))));
 }
 
 void RateLimiter::on_alarm(Scheduler&, Timer& timer) noexcept {

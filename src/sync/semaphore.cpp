@@ -9,7 +9,7 @@ Semaphore::Semaphore(std::size_t permits) : all_(permits), free_(permits) {
     throw Error(
         Errc::bad_argument,
         "A semaphore was made with no permits, so nobody could ever acquire one. Give it at "
-        "least one; to hold tasks back until something happens use an Event.");
+        "least one; to hold tasks back until something happens use a ManualResetEvent.");
   }
 }
 

@@ -174,7 +174,7 @@ class PriorityChooser final : public RankedChooser {
   void pushed(const TaskRecord& task) override {
     if (!ranks_.contains(task.id())) {
       ranks_[task.id()] = random_.next() | kAboveAllFallen;
-    } else if (task.state() == State::suspended && ++yields_ % kPatience == 0) {
+    } else if (task.state() == TaskState::suspended && ++yields_ % kPatience == 0) {
       ranks_[task.id()] = --fallen_;
     }
   }
@@ -228,7 +228,7 @@ class Where final : public FrameVisitor {
 
 std::string describe(const TaskRecord& task) {
   Where where(task);
-  if (task.state() == State::pending) where.text += ", not started";
+  if (task.state() == TaskState::pending) where.text += ", not started";
   return std::move(where.text);
 }
 

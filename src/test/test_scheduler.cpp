@@ -15,7 +15,14 @@ struct TestScheduler::Event : Timer {
     try {
       event.what();
     } catch (...) {
-      if (event.test.event_error_ == nullptr) event.test.event_error_ = std::current_exception();
+      if (event.test.event_error_ == nullptr) {
+        event.test.event_error_ = std::current_exception();
+      } else {
+        event.test.scheduler_.report_lost(
+            "An event of a TestScheduler threw after another one had, so that this error cannot be "
+            "thrown",
+            std::current_exception());
+      }
     }
   }
 
@@ -77,7 +84,7 @@ void TestScheduler::advance(Duration delay) {
                                         std::to_string(delay.count()) +
                                         " ns. Time cannot go back.");
   }
-  const Time target = after(scheduler_.now(), delay);
+  const Time target = tiffany::detail::saturating_add(scheduler_.now(), delay);
   for (const Event* event = next_event(); event != nullptr && event->deadline() <= target;
        event = next_event()) {
     to_event(*event);
@@ -96,9 +103,9 @@ void TestScheduler::run() {
   }
 }
 
-std::optional<State> TestScheduler::task_state(TaskId id) const {
+std::optional<TaskState> TestScheduler::task_state(TaskId id) const {
   const TaskRecord* task = scheduler_.find(id);
-  return task == nullptr ? std::nullopt : std::optional<State>(task->state());
+  return task == nullptr ? std::nullopt : std::optional<TaskState>(task->state());
 }
 
 std::string TestScheduler::leftovers() const {
@@ -114,7 +121,7 @@ std::string TestScheduler::leftovers() const {
 
 void TestScheduler::at(Duration delay, std::function<void()> event) {
   events_.push_back(std::make_unique<Event>(*this, std::move(event)));
-  scheduler_.arm(*events_.back(), after(scheduler_.now(), delay));
+  scheduler_.arm(*events_.back(), tiffany::detail::saturating_add(scheduler_.now(), delay));
 }
 
 }  // namespace tiffany::test

@@ -334,7 +334,7 @@ class Journal final : public Log {
   // Says so when it is over, also when it is cancelled before it begins.
   class Preparing {
    public:
-    Preparing(std::shared_ptr<Log> log, Event& nobody) noexcept
+    Preparing(std::shared_ptr<Log> log, ManualResetEvent& nobody) noexcept
         : log_(std::move(log)), nobody_(nobody) {}
     Preparing(Preparing&&) noexcept = default;
     Preparing& operator=(Preparing&&) = delete;
@@ -345,7 +345,7 @@ class Journal final : public Log {
 
    private:
     std::shared_ptr<Log> log_;
-    Event& nobody_;
+    ManualResetEvent& nobody_;
   };
   static Task<void> prepare_beside(Preparing preparing) {
     try {
@@ -385,7 +385,7 @@ class Journal final : public Log {
   bool full_ = false;  // the disk was: segments grow with what is written to them
   std::unique_ptr<DiskFile> file_;
   std::unique_ptr<DiskFile> prepared_;
-  Event nobody_prepares_{true};
+  ManualResetEvent nobody_prepares_{true};
   std::unique_ptr<DiskFile> mark_;
 };
 

@@ -335,6 +335,7 @@ Task<std::size_t> Log::remove_values_except(std::unordered_set<std::string> need
 }
 
 std::string Log::line(const TaskLog& task, const Position& position) {
+  ++counters_.lines_read;
   const Batch* const batch = unwritten(task, position);
   if (batch == nullptr) return reader_.read(task, position);
   const std::string_view bytes = batch->bytes;
@@ -342,8 +343,9 @@ std::string Log::line(const TaskLog& task, const Position& position) {
 }
 
 std::string Log::line_alone(const TaskLog& task, const Position& position) {
-  const Batch* const batch = unwritten(task, position);
-  return batch == nullptr ? reader_.read_alone(task, position) : line(task, position);
+  if (unwritten(task, position) != nullptr) return line(task, position);
+  ++counters_.lines_read;
+  return reader_.read_alone(task, position);
 }
 
 std::vector<std::string> Log::lines(const TaskLog& task) {

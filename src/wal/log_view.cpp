@@ -11,8 +11,8 @@ LogView::LogView(Disk& disk, std::string directory, Layout layout)
     : disk_(disk),
       directory_(std::move(directory)),
       layout_(layout),
-      index_(scan_beside_writer(disk, directory_, layout)),
       mark_(compaction_mark(disk, directory_)),
+      index_(scan_beside_writer(disk, directory_, layout)),
       reader_(disk, directory_) {}
 
 std::string LogView::archive_path(const Uuid& task) const {
@@ -77,8 +77,8 @@ std::vector<std::string> LogView::lines(const Uuid& task) {
     last = std::move(sentence);
     reader_.forget();
     if (layout_ == Layout::journal && compaction_mark(disk_, directory_) == mark_) continue;
-    index_ = scan_beside_writer(disk_, directory_, layout_);
     mark_ = compaction_mark(disk_, directory_);
+    index_ = scan_beside_writer(disk_, directory_, layout_);
   }
 }
 

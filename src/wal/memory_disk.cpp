@@ -25,7 +25,7 @@ struct MemoryDisk::Power {
   bool failing = false;
   std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
   std::function<std::uint64_t()> used;
-  Event never;  // for those who are dead
+  ManualResetEvent never;  // for those who are dead
 };
 
 class MemoryDisk::File final : public DiskFile {

@@ -33,7 +33,7 @@ TEST(AsyncTrace, T10_AnExceptionArrivesWithoutItsTraceWhenMemoryIsShort) {
       }
       memory.reset();
       EXPECT_EQ(caught, 7);
-      EXPECT_EQ(handle.state(), State::failed);
+      EXPECT_EQ(handle.state(), TaskState::failed);
       with = handle.trace() != nullptr;
       without += with ? 0 : 1;
     }

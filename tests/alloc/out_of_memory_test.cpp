@@ -20,7 +20,7 @@ using Then = ShortOfMemory::Then;
 struct Run {
   bool felt = false;         // an allocation failed
   std::exception_ptr error;  // that came out of the program, its task or run()
-  State state = State::pending;
+  TaskState state = TaskState::pending;
 };
 
 // A run of a program, with a scheduler of its own. It is driven on when run() throws: what was ready
@@ -70,7 +70,7 @@ void try_every_allocation(const std::function<Options()>& options, Then then) {
         EXPECT_TRUE(is_lack_of_memory(run.error)) << what_of(run.error);
         run.error = nullptr;
       } else {
-        EXPECT_EQ(run.state, State::completed);
+        EXPECT_EQ(run.state, TaskState::completed);
       }
       EXPECT_EQ(live_allocations(), before) << "something is left";
       if (::testing::Test::HasFailure()) return;
@@ -188,6 +188,40 @@ TEST(OutOfMemory, T13_ASystemTaskThatFailsEndsTheRunAllTheSame) {
   }
 }
 
+// The supervisor gives up, and has no memory to stop its children and to say why in the error. What it
+// cannot throw is counted and reported.
+TEST(OutOfMemory, ASupervisorThatCannotThrowWhyItGaveUpReportsIt) {
+  bool felt = true;
+  std::size_t unspoken = 0;
+  for (std::size_t n = 0; felt; ++n) {
+    ASSERT_LT(n, 5000u);
+    std::optional<ShortOfMemory> memory;
+    Scheduler scheduler(Options().virtual_time().log_to([](const LogLine&) {}));
+    const auto fails = [](std::optional<ShortOfMemory>* short_of, std::size_t left) -> Task<void> {
+      co_await sleep(1ms);
+      const std::exception_ptr why = std::make_exception_ptr(std::runtime_error("no database"));
+      short_of->emplace(left);
+      std::rethrow_exception(why);
+    };
+    const auto program = [&]() -> Task<void> {
+      co_await supervise(Supervision(RestartStrategy::one_for_one).intensity(0, 1s),
+                         [&](Supervisor& s) { s.permanent("db", fails, &memory, n); });
+    };
+    Handle<void> handle = scheduler.spawn(std::ref(program));
+    scheduler.run();
+    memory.reset();
+    felt = ShortOfMemory::was_felt();
+    handle.waitable().mark_observed();
+    const std::exception_ptr error = handle.waitable().error();
+    ASSERT_NE(error, nullptr);
+    if (code_of(error) == Errc::supervision_failed) continue;
+    ASSERT_TRUE(is_lack_of_memory(error)) << what_of(error);
+    EXPECT_GT(scheduler.unseen_failures(), 0u) << "without allocation " << n;
+    ++unspoken;
+  }
+  EXPECT_GT(unspoken, 0u);
+}
+
 // A task that has extras already (a name) and one that has none.
 TEST(OutOfMemory, T4_ACancelIsDeliveredWithItsCauseAloneWhenThereIsNoMemoryForMore) {
   int inside = 0;
@@ -207,7 +241,7 @@ TEST(OutOfMemory, T4_ACancelIsDeliveredWithItsCauseAloneWhenThereIsNoMemoryForMo
   scheduler.run();
   EXPECT_EQ(inside, 0);
   for (const auto& handle : {named, bare, unbegun}) {
-    EXPECT_EQ(handle.state(), State::cancelled);
+    EXPECT_EQ(handle.state(), TaskState::cancelled);
     const CancelReasonPtr reason = scheduler.find(handle.id())->cancel_reason();
     ASSERT_NE(reason, nullptr);
     EXPECT_EQ(reason->cause, CancelCause::requested) << "the first one stands";
@@ -234,9 +268,9 @@ TEST(OutOfMemory, T13_ATaskThatMustNotBeginFailsAlsoWithoutAnErrorToSayWhy) {
     const ShortOfMemory memory(0);
     scheduler.run();
   }
-  EXPECT_EQ(refused.state(), State::failed);
+  EXPECT_EQ(refused.state(), TaskState::failed);
   EXPECT_TRUE(is_lack_of_memory(refused.waitable().error()));
-  EXPECT_EQ(skipped.state(), State::cancelled);
+  EXPECT_EQ(skipped.state(), TaskState::cancelled);
   EXPECT_EQ(scheduler.find(skipped.id())->cancel_reason()->cause, CancelCause::dependency);
   refused.waitable().mark_observed();
 }

@@ -217,7 +217,7 @@ TEST(AsyncTrace, T10_OnlyFailedTasksHaveOne) {
     cancelled.cancel();
     static_cast<void>(co_await all_settled(fine, cancelled));
     EXPECT_EQ(fine.trace(), nullptr);
-    EXPECT_EQ(cancelled.state(), State::cancelled);
+    EXPECT_EQ(cancelled.state(), TaskState::cancelled);
     EXPECT_EQ(cancelled.trace(), nullptr);
   };
   run_program(program);

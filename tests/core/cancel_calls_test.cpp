@@ -170,7 +170,7 @@ class CancelOfCall : public ::testing::TestWithParam<BlockingCall> {
     {
       auto handle = scheduler.spawn(std::ref(program));
       scheduler.run();
-      EXPECT_EQ(handle.state(), State::completed) << what_of(handle.waitable().error());
+      EXPECT_EQ(handle.state(), TaskState::completed) << what_of(handle.waitable().error());
     }
     scheduler.step_until_idle();  // the last word of the external promise
     expect_nothing_left(scheduler);
@@ -215,7 +215,7 @@ TEST_P(CancelOfCall, I4_WhileParkedTheWaitIsWithdrawnAndTheCodeBehindItNeverRuns
     const auto body = [&]() -> Task<void> { co_await victim(stage, false); };
     auto handle = spawn(std::ref(body));
     co_await sleep(1ms);
-    EXPECT_EQ(handle.state(), State::blocked);
+    EXPECT_EQ(handle.state(), TaskState::blocked);
     EXPECT_EQ(trace, Trace());
     handle.cancel("while parked");
     EXPECT_EQ(trace, Trace()) << "cancel returns at once";
@@ -239,12 +239,13 @@ TEST_P(CancelOfCall, I4_AfterTheResultArrivedTheResultWinsAndTheNextSuspensionTh
     // Less urgent than everything else, so that it does not see its result before it is cancelled.
     auto handle = spawn.with_priority(20)(std::ref(body));
     co_await sleep_until(Time(5ms));
-    EXPECT_EQ(handle.state(), State::blocked);
+    EXPECT_EQ(handle.state(), TaskState::blocked);
     co_await sleep_until(Time(10ms));
     stage.arrive();
-    for (int i = 0; i < 100 && handle.state() == State::blocked; ++i) co_await yield();
-    if (handle.state() == State::blocked) co_await sleep(0ms);  // external: arrives with the turn
-    EXPECT_EQ(handle.state(), State::ready);
+    for (int i = 0; i < 100 && handle.state() == TaskState::blocked; ++i) co_await yield();
+    if (handle.state() == TaskState::blocked)
+      co_await sleep(0ms);  // external: arrives with the turn
+    EXPECT_EQ(handle.state(), TaskState::ready);
     EXPECT_EQ(trace, Trace());
     handle.cancel();
     const auto outcome = co_await handle.outcome();

@@ -25,7 +25,7 @@ TEST(Cancel, T9_ATaskThatHasNotStartedNeverStarts) {
     auto handle = spawn(std::ref(body), AtExit(trace, "argument gone"));
     handle.cancel();
     trace.push_back("cancelled");
-    EXPECT_EQ(handle.state(), State::cancelled);
+    EXPECT_EQ(handle.state(), TaskState::cancelled);
     co_await sleep(1ms);
   };
   run_program(program);
@@ -171,7 +171,7 @@ TEST(Cancel, T9_CancellingAFinishedTaskKeepsItsValue) {
     handle.cancel("late");
     const int value = co_await handle;
     EXPECT_EQ(value, 3);
-    EXPECT_EQ(handle.state(), State::completed);
+    EXPECT_EQ(handle.state(), TaskState::completed);
     EXPECT_EQ(Scheduler::current()->find(handle.id())->cancel_reason(), nullptr);
     const auto fail = []() -> Task<int> {
       co_await yield();
@@ -180,7 +180,7 @@ TEST(Cancel, T9_CancellingAFinishedTaskKeepsItsValue) {
     auto failed = spawn(fail);
     const auto error = co_await error_of(failed);
     failed.cancel();
-    EXPECT_EQ(failed.state(), State::failed);
+    EXPECT_EQ(failed.state(), TaskState::failed);
     EXPECT_EQ(what_of(error), "first");
   };
   run_program(program);
@@ -324,7 +324,7 @@ TEST(Cancel, W2_ATaskThatCatchesItAndReturnsAValueIsCompleted) {
     handle.cancel();
     const int value = co_await handle;
     EXPECT_EQ(value, 9);
-    EXPECT_EQ(handle.state(), State::completed);
+    EXPECT_EQ(handle.state(), TaskState::completed);
   };
   run_program(program);
 }
@@ -485,7 +485,7 @@ TEST(Shield, I4_OverAHandleItShieldsTheWaitAndNotTheTask) {
     co_await yield();
     handle.cancel();
     co_await sleep(1ms);
-    EXPECT_EQ(handle.state(), State::blocked);
+    EXPECT_EQ(handle.state(), TaskState::blocked);
     target.cancel();
     const auto outcome = co_await handle.outcome();
     EXPECT_TRUE(outcome.failed()) << "the awaited task was cancelled, which is an error here";

@@ -187,10 +187,10 @@ TEST(Circles, TheTaskThatClosedItIsCancelledWhereThePolicySaysSo) {
   Bench bench(CirclePolicy::cancel_last);
   pair.spawn_in(bench.scheduler);
   bench.scheduler.step_until_idle();
-  EXPECT_EQ(pair.b.state(), State::cancelled);
+  EXPECT_EQ(pair.b.state(), TaskState::cancelled);
   EXPECT_NE(what_of(pair.b.waitable().error()).find("wait in a circle"), std::string::npos)
       << what_of(pair.b.waitable().error());
-  EXPECT_EQ(pair.a.state(), State::failed) << "what it waited for was cancelled";
+  EXPECT_EQ(pair.a.state(), TaskState::failed) << "what it waited for was cancelled";
   pair.a.waitable().mark_observed();
   EXPECT_EQ(bench.lines.size(), 1u);
   EXPECT_EQ(bench.scheduler.live_tasks(), 1u);
@@ -203,8 +203,8 @@ TEST(Circles, AShieldedTaskIsPassedOverWhenOneIsCancelled) {
   pair.a = bench.scheduler.spawn(join_it, std::ref(pair.b)).named("a");
   pair.b = bench.scheduler.spawn(std::ref(shielded)).named("b");
   bench.scheduler.step_until_idle();
-  EXPECT_EQ(pair.a.state(), State::cancelled);
-  EXPECT_EQ(pair.b.state(), State::failed);
+  EXPECT_EQ(pair.a.state(), TaskState::cancelled);
+  EXPECT_EQ(pair.b.state(), TaskState::failed);
   pair.b.waitable().mark_observed();
 }
 

@@ -25,7 +25,7 @@ TEST(Daemon, ARunEndsWhenOnlyDaemonsAreLeftAndTheyAreCancelledAndJoined) {
   scheduler.spawn(gives, std::ref(trace), 5, "work");
   scheduler.run();
   EXPECT_EQ(trace, Trace({"tick", "tick", "work", "work gone", "daemon gone"}));
-  EXPECT_EQ(daemon.state(), State::cancelled);
+  EXPECT_EQ(daemon.state(), TaskState::cancelled);
   daemon = {};
   expect_nothing_left(scheduler);
 }

@@ -185,7 +185,7 @@ TEST(Deadlock, W8_TheSchedulerIsUsableAfterwards) {
   };
   auto handle = scheduler.spawn(std::ref(waiter));
   report_of(scheduler);
-  EXPECT_EQ(handle.state(), State::blocked);
+  EXPECT_EQ(handle.state(), TaskState::blocked);
   EXPECT_EQ(scheduler.live_tasks(), 1u);
   const auto helper = [&]() -> Task<void> {
     promise->complete(7);
@@ -194,7 +194,7 @@ TEST(Deadlock, W8_TheSchedulerIsUsableAfterwards) {
   scheduler.spawn(std::ref(helper));
   scheduler.run();
   EXPECT_EQ(seen, 7);
-  EXPECT_EQ(handle.state(), State::completed);
+  EXPECT_EQ(handle.state(), TaskState::completed);
 }
 
 TEST(Deadlock, W8_TasksUnwindWhenTheSchedulerGoesAfterADeadlock) {

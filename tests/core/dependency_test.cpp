@@ -31,7 +31,7 @@ TEST(After, T19_ATaskBeginsWhenAllItComesAfterHaveEnded) {
     auto b = spawn(step, std::ref(trace), "b", 20);
     auto c = spawn.after(a, b)(step, std::ref(trace), "c", 5);
     auto d = spawn.after(c)(step, std::ref(trace), "d", 1);
-    EXPECT_EQ(c.state(), State::pending);
+    EXPECT_EQ(c.state(), TaskState::pending);
     EXPECT_EQ(Scheduler::current()->ready_len(), 2u) << "those that wait are in no queue";
     EXPECT_EQ(co_await d, 1);
     EXPECT_EQ(now(), Time(26ms));
@@ -141,7 +141,7 @@ TEST(After, T19_EndsAsTheModelSaysForEveryShapeSeedAndOrder) {
   constexpr std::size_t kTasks = 30;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed, "graph");
-    std::vector<State> expected;
+    std::vector<TaskState> expected;
     std::vector<bool> began(kTasks, false);
     std::vector<bool> should_begin;
     const auto body = [&](std::size_t i, std::uint64_t turns, bool fails) -> Task<void> {
@@ -159,11 +159,12 @@ TEST(After, T19_EndsAsTheModelSaysForEveryShapeSeedAndOrder) {
         for (std::size_t before = 0; before < i; ++before) {
           if (random.below(10) != 0) continue;
           after.push_back(handles[before]);
-          all_completed = all_completed && expected[before] == State::completed;
+          all_completed = all_completed && expected[before] == TaskState::completed;
         }
         should_begin.push_back(all_completed || policy == IfFailed::run);
-        const State end = fails ? State::failed : State::completed;
-        const State unbegun = policy == IfFailed::skip ? State::cancelled : State::failed;
+        const TaskState end = fails ? TaskState::failed : TaskState::completed;
+        const TaskState unbegun =
+            policy == IfFailed::skip ? TaskState::cancelled : TaskState::failed;
         expected.push_back(should_begin.back() ? end : unbegun);
         handles.push_back(
             spawn.after(after).if_failed(policy)(std::ref(body), i, random.below(4), fails));
@@ -327,7 +328,7 @@ TEST(After, T19_ALongChainOfSkipsUsesNoStack) {
       for (int i = 0; i < kTasks; ++i)
         last = scheduler.spawn.after(last)(step, std::ref(trace), "x", 1);
       scheduler.run();
-      EXPECT_EQ(last.state(), State::cancelled);
+      EXPECT_EQ(last.state(), TaskState::cancelled);
       EXPECT_EQ(trace, Trace());
     }
     expect_nothing_left(scheduler);
@@ -346,7 +347,7 @@ TEST(After, T19_CancelledWhileItWaitsItNeverBegins) {
     auto c = spawn.after(b).if_failed(IfFailed::run)(step, std::ref(trace), "c", 1);
     EXPECT_EQ(argument.use_count(), 2);
     b.cancel("not needed");
-    EXPECT_EQ(b.state(), State::cancelled);
+    EXPECT_EQ(b.state(), TaskState::cancelled);
     EXPECT_EQ(argument.use_count(), 1) << "its arguments are gone";
     co_await c;
     EXPECT_EQ(now(), Time(1ms));
@@ -366,7 +367,7 @@ TEST(After, T19_CancelledWhenItMayBeginItNeverBegins) {
         auto b = spawn.after(promise.future()).if_failed(policy)(step, std::ref(trace), "b", 1);
         if (works) promise.complete(1);
         if (!works) promise.fail(std::make_exception_ptr(std::runtime_error("broke")));
-        EXPECT_EQ(b.state(), State::pending);
+        EXPECT_EQ(b.state(), TaskState::pending);
         b.cancel("too late");
         const auto end = co_await b.outcome();
         EXPECT_TRUE(end.cancelled());
@@ -417,7 +418,7 @@ TEST(After, T19_AScopeThatIsCancelledTakesThoseThatWaitAlong) {
       });
     };
     co_await closed();
-    EXPECT_EQ(late.state(), State::cancelled);
+    EXPECT_EQ(late.state(), TaskState::cancelled);
   };
   run_program(program);
   EXPECT_EQ(trace, Trace({"+outside", "+b", "-outside"}));
@@ -450,7 +451,7 @@ TEST(After, T19_ASchedulerThatGoesTakesThoseThatWaitAlong) {
       scheduler.spawn(hides);
       scheduler.run_until(Time(1ms));
     }
-    EXPECT_EQ(kept.state(), State::cancelled);
+    EXPECT_EQ(kept.state(), TaskState::cancelled);
     EXPECT_EQ(trace, Trace({"+a"}));
   });
 }

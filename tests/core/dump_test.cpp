@@ -46,7 +46,7 @@ class Seen final : public DumpVisitor {
   }
 
   struct SeenTask {
-    State state;
+    TaskState state;
     std::string call;
     std::string waits_for;
     std::optional<Time> since;
@@ -106,8 +106,8 @@ TEST(Dump, P6_EveryStateAndTheOrderOfTheSlots) {
     const auto waits = [](Future<void> future) -> Task<void> { co_await future; };
     const auto yields = []() -> Task<void> { co_await yield(); };
     const auto counts = []() -> Task<void> {
-      static_cast<void>(co_await get_id());
-      static_cast<void>(co_await get_id());
+      co_await checkpoint();
+      co_await checkpoint();
       co_await sleep(1ms);
     };
     auto woken = spawn(waits, promise.future()).named("woken");
@@ -124,17 +124,17 @@ TEST(Dump, P6_EveryStateAndTheOrderOfTheSlots) {
   scheduler.spawn(std::ref(program)).named("running");
   scheduler.run();
   EXPECT_EQ(seen->order, Trace({"#1", "#2", "#3", "#4", "#5", "#6"}));
-  EXPECT_EQ(seen->tasks["running"].state, State::running);
+  EXPECT_EQ(seen->tasks["running"].state, TaskState::running);
   EXPECT_EQ(seen->tasks["running"].frames, 0u) << "it has noted only where it was last";
-  EXPECT_EQ(seen->tasks["woken"].state, State::ready);
+  EXPECT_EQ(seen->tasks["woken"].state, TaskState::ready);
   EXPECT_EQ(seen->tasks["woken"].call, "") << "what it waited for has arrived";
   EXPECT_FALSE(seen->tasks["woken"].since);
-  EXPECT_EQ(seen->tasks["blocked"].state, State::blocked);
+  EXPECT_EQ(seen->tasks["blocked"].state, TaskState::blocked);
   EXPECT_EQ(seen->tasks["blocked"].call, "sleep");
-  EXPECT_EQ(seen->tasks["suspended"].state, State::suspended);
+  EXPECT_EQ(seen->tasks["suspended"].state, TaskState::suspended);
   EXPECT_EQ(seen->tasks["suspended"].frames, 1u);
-  EXPECT_EQ(seen->tasks["preempted"].state, State::preempted);
-  EXPECT_EQ(seen->tasks["pending"].state, State::pending);
+  EXPECT_EQ(seen->tasks["preempted"].state, TaskState::preempted);
+  EXPECT_EQ(seen->tasks["pending"].state, TaskState::pending);
   EXPECT_EQ(seen->tasks["pending"].frames, 0u);
   EXPECT_EQ(seen->scheduler.live(), 6u);
 }
@@ -329,7 +329,7 @@ TEST(Dump, P6_ShowsACancelThatIsOnItsWay) {
   scheduler.step_until_idle();
   handle.cancel("from outside");
   Seen seen(scheduler);
-  EXPECT_EQ(seen.tasks["victim"].state, State::ready);
+  EXPECT_EQ(seen.tasks["victim"].state, TaskState::ready);
   EXPECT_FALSE(seen.tasks["victim"].shielded);
   expect_in(scheduler.dump_text(), "\n      cancelled at dump_test.cpp:");
   scheduler.run();

@@ -139,7 +139,7 @@ TEST(Gather, W4_FailsFastWhileASiblingIsStillBlocked) {
       EXPECT_EQ(now(), Time(1ms)) << "it did not wait for the others";
       handles.erase(handles.begin() + failing);
       for (const Handle<int>& sibling : handles) {
-        EXPECT_EQ(sibling.state(), State::blocked) << "siblings go on";
+        EXPECT_EQ(sibling.state(), TaskState::blocked) << "siblings go on";
         EXPECT_FALSE(sibling.waitable().has_waiters()) << "interest in them was withdrawn";
       }
       co_await gather(handles);
@@ -270,7 +270,7 @@ TEST(Race, I5_TheFirstToSettleDecidesAndTheResultSaysWhich) {
     EXPECT_EQ(won.rest.size(), 2u);
     EXPECT_EQ(won.rest[0], handles[0]);
     EXPECT_EQ(won.rest[1], handles[2]);
-    EXPECT_EQ(won.rest[0].state(), State::blocked) << "losers go on";
+    EXPECT_EQ(won.rest[0].state(), TaskState::blocked) << "losers go on";
     EXPECT_FALSE(won.rest[0].waitable().has_waiters());
     const auto rest = co_await gather(won.rest);
     EXPECT_EQ(rest, std::vector<int>({0, 2}));

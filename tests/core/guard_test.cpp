@@ -91,7 +91,7 @@ TEST(Guard, T13_ADenialThatNobodyCatchesFailsTheTaskThatSpawned) {
   auto handle = scheduler.spawn(spawns);
   scheduler.run();
   handle.waitable().mark_observed();
-  EXPECT_EQ(handle.state(), State::failed);
+  EXPECT_EQ(handle.state(), TaskState::failed);
 }
 
 TEST(Guard, T13_ArgumentsOfADeniedSpawnAreDestroyedAndNotLost) {

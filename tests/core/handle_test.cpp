@@ -117,7 +117,7 @@ TEST(Join, W4_AnErrorIsThrownToEveryWaiterAndIsTheSameObject) {
     const auto second = co_await error_of(handle);
     EXPECT_EQ(what_of(first), "broken");
     EXPECT_EQ(first, second);
-    EXPECT_EQ(handle.state(), State::failed);
+    EXPECT_EQ(handle.state(), TaskState::failed);
   };
   run_program(program);
 }
@@ -254,7 +254,7 @@ TEST(Join, I4_AMoveOnlyResultIsNotLostToACancelledTaker) {
     first.cancel();
     const int value = co_await second;
     EXPECT_EQ(value, 9);
-    EXPECT_EQ(first.state(), State::cancelled);
+    EXPECT_EQ(first.state(), TaskState::cancelled);
   };
   run_program(program);
 }

@@ -99,7 +99,7 @@ TEST(Interval, ARaceThatATickLosesLeavesTheTick) {
     static_assert(Raceable<Interval::Next>);
     Interval quick(10ms);
     Interval slow(15ms);
-    Event never;
+    ManualResetEvent never;
     auto won = co_await race(slow.next(), never.wait(), quick.next());
     EXPECT_EQ(won.index, 2u);
     EXPECT_EQ(std::get<2>(won.value), Time(10ms));

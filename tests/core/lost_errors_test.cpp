@@ -1,6 +1,7 @@
 // No error is dropped without a word: whoever loses a race, comes second or comes too late is reported.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -132,13 +133,113 @@ TEST(LostErrors, WhatABlockThrowsAfterATaskOfItsScopeFailedIsReported) {
   EXPECT_EQ(reports.errors, Trace({"the block"}));
 }
 
+// ---- Promises ----
+
+TEST(LostErrors, APromiseThatWasFailedAndThatNobodyLookedAtIsReported) {
+  Reports reports;
+  const auto program = [&]() -> Task<void> {
+    Promise<int> promise;
+    const Future<int> future = promise.future();
+    promise.fail(std::runtime_error("no such user"));
+    co_await yield();
+    EXPECT_EQ(reports.errors, Trace()) << "somebody may still ask";
+    EXPECT_TRUE(future.done()) << "which is not to look at the error";
+  };
+  run_program(program, reports.options());
+  EXPECT_EQ(reports.errors, Trace({"no such user"}));
+}
+
+TEST(LostErrors, APromiseThatFailedInARaceItLostIsReported) {
+  Reports reports;
+  const auto program = [&]() -> Task<void> {
+    Promise<int> quick;
+    Promise<int> slow;
+    quick.complete(1);
+    const auto won = co_await race(quick.future(), slow.future());
+    EXPECT_EQ(won.index, 0u);
+    slow.fail(std::runtime_error("too late"));
+  };
+  run_program(program, reports.options());
+  EXPECT_EQ(reports.errors, Trace({"too late"}));
+}
+
+TEST(LostErrors, APromiseWhoseErrorSomebodyGotOrThatWasOnlyDroppedIsNot) {
+  Reports reports;
+  const auto program = [&]() -> Task<void> {
+    Promise<int> thrown;
+    thrown.fail(std::runtime_error("thrown"));
+    const auto waits = [](Future<int> future) -> Task<int> { co_return co_await future; };
+    EXPECT_EQ(what_of(co_await error_of(waits(thrown.future()))), "thrown");
+    Promise<int> looked_at;
+    looked_at.fail(std::runtime_error("looked at"));
+    EXPECT_TRUE((co_await looked_at.future().outcome()).failed());
+    Promise<int> gathered;
+    gathered.fail(std::runtime_error("gathered"));
+    static_cast<void>(co_await all_settled(gathered.future()));
+    const Promise<int> dropped;
+  };
+  run_program(program, reports.options());
+  EXPECT_EQ(reports.errors, Trace());
+}
+
+TEST(LostErrors, AnExternalPromiseThatWasFailedAndThatNobodyLookedAtIsReported) {
+  Reports reports;
+  const auto program = [&]() -> Task<void> {
+    {
+      const ExternalPromise<int> answer;
+      answer.fail(std::make_exception_ptr(std::runtime_error("the line is dead")));
+    }
+    co_await sleep(1ms);
+  };
+  run_program(program, reports.options());
+  EXPECT_EQ(reports.errors, Trace({"the line is dead"}));
+}
+
+// ---- The end of a scheduler ----
+
+// Throws from the moment when it is told to, and never gives a task again.
+class Refusing final : public ReadyPolicy {
+ public:
+  explicit Refusing(const bool& refuses) : refuses_(refuses) {}
+  void push(TaskRecord& task) override { order_->push(task); }
+  TaskRecord& pop() override {
+    if (refuses_) throw std::runtime_error("no order today");
+    return order_->pop();
+  }
+  std::size_t size() const noexcept override { return order_->size(); }
+
+ private:
+  const bool& refuses_;
+  std::unique_ptr<ReadyPolicy> order_ = fifo_order();
+};
+
+TEST(LostErrors, AnOrderThatThrowsWhileItsSchedulerIsDestroyedIsReportedOnce) {
+  Trace lines;
+  bool refuses = false;
+  {
+    Scheduler scheduler(Options()
+                            .virtual_time()
+                            .order(std::make_unique<Refusing>(refuses))
+                            .log_to([&](const LogLine& line) {
+                              if (line.unseen_error != nullptr) lines.emplace_back(line.message);
+                            }));
+    scheduler.spawn(fails_after, 1000, "never");
+    scheduler.spawn(fails_after, 1000, "never");
+    scheduler.step_until_idle();
+    refuses = true;
+  }
+  EXPECT_EQ(lines, Trace({"The order of the tasks threw while its scheduler was being destroyed: "
+                          "no order today"}));
+}
+
 // ---- A log sink that throws ----
 
 TEST(LogSink, OneThatThrowsDoesNotReachTheTaskThatLogs) {
   bool went_on = false;
   const auto program = [&]() -> Task<void> {
-    co_await log("a line");
+    log("a line");
     went_on = true;
+    co_return;
   };
   Scheduler scheduler(Options().virtual_time().log_to(
       [](const LogLine&) { throw std::runtime_error("no space left on device"); }));

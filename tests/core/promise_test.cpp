@@ -65,11 +65,11 @@ TEST(Promise, W3_AFutureMayBeAwaitedAfterItsPromiseIsSettledOrGone) {
     {
       Promise<std::string> promise;
       future = promise.future();
-      EXPECT_EQ(future.state(), State::pending);
+      EXPECT_EQ(future.state(), TaskState::pending);
       promise.complete("kept");
     }
     EXPECT_TRUE(future.done());
-    EXPECT_EQ(future.state(), State::completed);
+    EXPECT_EQ(future.state(), TaskState::completed);
     for (int i = 0; i < 2; ++i) {
       const std::string value = co_await future;
       EXPECT_EQ(value, "kept");
@@ -90,7 +90,7 @@ TEST(Promise, W1_AFailureIsThrownToEveryWaiter) {
     EXPECT_EQ(what_of(second), "no luck");
     const auto outcome = co_await promise.future().outcome();
     EXPECT_TRUE(outcome.failed());
-    EXPECT_EQ(promise.future().state(), State::failed);
+    EXPECT_EQ(promise.future().state(), TaskState::failed);
   };
   run_program(program);
 }

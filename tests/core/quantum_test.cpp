@@ -15,7 +15,7 @@ Task<int> five() { co_return 5; }
 // Makes calls that are all answered at once.
 Task<void> ask(Trace& trace, std::string name, int times) {
   for (int i = 0; i < times; ++i) {
-    static_cast<void>(co_await get_id());
+    co_await checkpoint();
     trace.push_back(name);
   }
 }
@@ -81,12 +81,12 @@ TEST(Quantum, W6_APreemptedTaskIsInAStateOfItsOwnAndHasItsResult) {
     const auto body = [&]() -> Task<void> { result = co_await done; };
     auto handle = spawn(std::ref(body));
     co_await yield();
-    EXPECT_EQ(handle.state(), State::preempted);
+    EXPECT_EQ(handle.state(), TaskState::preempted);
     EXPECT_EQ(result, 0) << "the code after the call has not run yet";
     handle.cancel();  // comes too late for the result
     co_await yield();
     EXPECT_EQ(result, 5);
-    EXPECT_EQ(handle.state(), State::completed);
+    EXPECT_EQ(handle.state(), TaskState::completed);
   };
   run_program(program, Options().virtual_time().quantum(1));
 }
@@ -115,10 +115,10 @@ TEST(Quantum, W6_YieldsOfATaskThatIsAloneTakeTheShortcutToo) {
 TEST(Quantum, W6_TheShortcutEndsWhenSomebodyElseIsReady) {
   Trace trace;
   const auto program = [&]() -> Task<void> {
-    co_await get_id();
+    co_await checkpoint();
     trace.push_back("alone");
     spawn(ask, std::ref(trace), "child", 2);
-    co_await get_id();
+    co_await checkpoint();
     trace.push_back("not alone");
   };
   run_program(program, Options().virtual_time().quantum(1));

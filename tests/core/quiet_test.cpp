@@ -51,11 +51,12 @@ struct Log {
   }
 };
 
-TEST(Quiet, AfterTenSecondsThoseWhoWaitForOutsideAreNamedOnce) {
+TEST(Quiet, AfterTheLimitThoseWhoWaitForOutsideAreNamedOnce) {
   Outside outside;
   Log log;
   std::optional<ExternalPromise<int>> answer;
-  Scheduler scheduler(log.to(Options().clock(std::make_unique<ScriptedClock>(outside))));
+  Scheduler scheduler(
+      log.to(Options().clock(std::make_unique<ScriptedClock>(outside)).quiet_limit(10s)));
   const auto program = [&]() -> Task<void> {
     answer.emplace();
     static_cast<void>(co_await answer->future());
@@ -121,7 +122,8 @@ TEST(Quiet, AnAnswerThatComesInTimeIsNotWorthALine) {
     Outside& outside_;
     std::optional<ExternalPromise<int>>& answer_;
   };
-  Scheduler scheduler(log.to(Options().clock(std::make_unique<Prompt>(outside, answer))));
+  Scheduler scheduler(
+      log.to(Options().clock(std::make_unique<Prompt>(outside, answer)).quiet_limit(10s)));
   const auto program = [&]() -> Task<void> {
     for (int i = 0; i < 4; ++i) {
       answer.emplace();
@@ -137,7 +139,8 @@ TEST(Quiet, ASleeperIsNotWaitingForOutside) {
   Outside outside;
   Log log;
   std::optional<ExternalPromise<int>> answer;
-  Scheduler scheduler(log.to(Options().clock(std::make_unique<ScriptedClock>(outside))));
+  Scheduler scheduler(
+      log.to(Options().clock(std::make_unique<ScriptedClock>(outside)).quiet_limit(10s)));
   const auto asks = [&]() -> Task<void> {
     answer.emplace();
     static_cast<void>(co_await answer->future());
@@ -156,7 +159,8 @@ TEST(Quiet, AtMostTenAreNamedAndTheRestCounted) {
   Outside outside;
   Log log;
   std::optional<ExternalPromise<int>> answer;
-  Scheduler scheduler(log.to(Options().clock(std::make_unique<ScriptedClock>(outside))));
+  Scheduler scheduler(
+      log.to(Options().clock(std::make_unique<ScriptedClock>(outside)).quiet_limit(10s)));
   const auto asks = [&]() -> Task<void> {
     if (!answer) answer.emplace();
     static_cast<void>(co_await answer->future());
@@ -172,15 +176,13 @@ TEST(Quiet, AtMostTenAreNamedAndTheRestCounted) {
   EXPECT_EQ(line.substr(line.size() - 13), "\n  and 3 more") << line;
 }
 
-TEST(Quiet, NeverMeansNeverAndAVirtualClockIsQuietByDefault) {
-  for (const bool never : {true, false}) {
+TEST(Quiet, AnIdleServerWritesNothingUnlessALimitIsSet) {
+  for (const bool real : {true, false}) {
     Outside outside;
     Log log;
     std::optional<ExternalPromise<int>> answer;
-    Scheduler scheduler(log.to(
-        never
-            ? Options().clock(std::make_unique<ScriptedClock>(outside)).quiet_limit(Duration::max())
-            : Options().virtual_time()));
+    Scheduler scheduler(log.to(real ? Options().clock(std::make_unique<ScriptedClock>(outside))
+                                    : Options().virtual_time()));
     const auto asks = [&]() -> Task<void> {
       answer.emplace();
       static_cast<void>(co_await answer->future());
@@ -188,9 +190,38 @@ TEST(Quiet, NeverMeansNeverAndAVirtualClockIsQuietByDefault) {
     scheduler.spawn(std::ref(asks));
     scheduler.run_until(Time(1h));
     EXPECT_EQ(log.lines, std::vector<std::string>());
+    EXPECT_EQ(scheduler.quiet_spells(), 0u);
     answer->complete(1);
     scheduler.run();
   }
+}
+
+TEST(Quiet, PollWaitsUntilItsDeadlineThoughAReportIsDueBefore) {
+  Outside outside;
+  Log log;
+  std::optional<ExternalPromise<int>> answer;
+  Scheduler scheduler(
+      log.to(Options().clock(std::make_unique<ScriptedClock>(outside)).quiet_limit(3s)));
+  const auto asks = [&]() -> Task<void> {
+    answer.emplace();
+    static_cast<void>(co_await answer->future());
+  };
+  scheduler.spawn(std::ref(asks));
+  scheduler.step();
+  EXPECT_FALSE(scheduler.poll(Time(10s)));
+  EXPECT_EQ(outside.now, Time(10s));
+  EXPECT_EQ(outside.waits, std::vector<Duration>({3s, 7s}));
+  EXPECT_EQ(log.lines.size(), 1u);
+  answer->complete(1);
+  EXPECT_TRUE(scheduler.poll(Time(20s)));
+  EXPECT_EQ(outside.now, Time(10s));
+}
+
+TEST(Quiet, PollWithoutADeadlineEndsWhenThereIsNothingToWaitFor) {
+  Outside outside;
+  Scheduler scheduler(Options().clock(std::make_unique<ScriptedClock>(outside)));
+  outside.speak = [] { ADD_FAILURE() << "waits for nothing"; };
+  EXPECT_FALSE(scheduler.poll(kEndOfTime));
 }
 
 TEST(Quiet, OnAVirtualClockTheTimeOfRunUntilCounts) {
@@ -220,10 +251,10 @@ TEST(Quiet, ASinkThatSpawnsATaskDoesNotWaitForOutsideToRunIt) {
     answer->complete(1);
     co_return;
   };
-  Scheduler scheduler(
-      Options().clock(std::make_unique<ScriptedClock>(outside)).log_to([&](const LogLine&) {
-        self->spawn(std::ref(answers));
-      }));
+  Scheduler scheduler(Options()
+                          .clock(std::make_unique<ScriptedClock>(outside))
+                          .quiet_limit(10s)
+                          .log_to([&](const LogLine&) { self->spawn(std::ref(answers)); }));
   self = &scheduler;
   const auto asks = [&]() -> Task<void> {
     answer.emplace();
@@ -241,7 +272,8 @@ TEST(Quiet, ASinkThatSpawnsATaskDoesNotWaitForOutsideToRunIt) {
 TEST(Quiet, ADeadlockStaysADeadlock) {
   Outside outside;
   Log log;
-  Scheduler scheduler(log.to(Options().clock(std::make_unique<ScriptedClock>(outside))));
+  Scheduler scheduler(
+      log.to(Options().clock(std::make_unique<ScriptedClock>(outside)).quiet_limit(10s)));
   const auto stuck = []() -> Task<void> {
     Promise<int> never;
     static_cast<void>(co_await never.future());

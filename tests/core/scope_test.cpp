@@ -150,7 +150,7 @@ TEST(Scope, W4_TheFirstFailureCancelsTheBlockAndTheSiblingsAndIsThrown) {
     }
     EXPECT_EQ(what_of(error), "first");
     EXPECT_EQ(now(), Time(2ms));
-    EXPECT_EQ(sibling.state(), State::cancelled);
+    EXPECT_EQ(sibling.state(), TaskState::cancelled);
     const CancelReasonPtr reason = Scheduler::current()->find(sibling.id())->cancel_reason();
     EXPECT_EQ(reason->cause, CancelCause::sibling_failed);
     co_await sleep(1ms);  // the task itself was not cancelled
@@ -314,7 +314,7 @@ TEST(Scope, T9_ADeadlineCancelsTheScopeWithThatReason) {
     }
     EXPECT_EQ(cause, CancelCause::deadline);
     EXPECT_EQ(now(), Time(3ms));
-    EXPECT_EQ(child.state(), State::cancelled);
+    EXPECT_EQ(child.state(), TaskState::cancelled);
     EXPECT_EQ(Scheduler::current()->find(child.id())->cancel_reason()->cause,
               CancelCause::deadline);
   };
@@ -363,14 +363,14 @@ TEST(Scope, T9_ADeadlineThatIsNotReachedLeavesNothingBehind) {
 TEST(Scope, T9_WhatIsSpawnedIntoACancelledScopeIsCancelledAndNeverStarts) {
   Trace trace;
   const auto program = [&]() -> Task<void> {
-    State state{};
+    TaskState state{};
     co_await scope([&](Scope& s) -> Task<void> {
       s.cancel();
       auto late = s.spawn(after_ms, std::ref(trace), 1, "late");
       state = late.state();
       co_return;
     });
-    EXPECT_EQ(state, State::cancelled);
+    EXPECT_EQ(state, TaskState::cancelled);
   };
   run_program(program);
   EXPECT_EQ(trace, Trace());

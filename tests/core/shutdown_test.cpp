@@ -27,8 +27,8 @@ TEST(Shutdown, T2_CancelsEveryTaskWithThatCauseAndRunsUntilAllHaveEnded) {
   auto pending = scheduler.spawn(std::ref(waits));
   scheduler.shutdown("going home");
   EXPECT_EQ(trace, Trace({"unwound"}));
-  EXPECT_EQ(parked.state(), State::cancelled);
-  EXPECT_EQ(pending.state(), State::cancelled);
+  EXPECT_EQ(parked.state(), TaskState::cancelled);
+  EXPECT_EQ(pending.state(), TaskState::cancelled);
   const CancelReasonPtr reason = scheduler.find(parked.id())->cancel_reason();
   ASSERT_NE(reason, nullptr);
   EXPECT_EQ(reason->cause, CancelCause::shutdown);
@@ -128,7 +128,7 @@ TEST(Shutdown, T2_WhatIsSpawnedAfterItIsCancelledAndNeverStarts) {
     co_return;
   };
   auto handle = scheduler.spawn(std::ref(task));
-  EXPECT_EQ(handle.state(), State::cancelled);
+  EXPECT_EQ(handle.state(), TaskState::cancelled);
   scheduler.run();
   EXPECT_EQ(trace, Trace());
   EXPECT_EQ(code_of(handle.waitable().error()), Errc::task_cancelled);
@@ -139,7 +139,7 @@ TEST(Shutdown, T2_WhatIsSpawnedAfterItIsCancelledAndNeverStarts) {
 
 TEST(Shutdown, T2_ATaskThatSpawnsWhileItUnwindsGetsACancelledChild) {
   Scheduler scheduler(Options().virtual_time());
-  State child = State::pending;
+  TaskState child = TaskState::pending;
   const auto task = [&]() -> Task<void> {
     try {
       Promise<int> never;
@@ -152,7 +152,7 @@ TEST(Shutdown, T2_ATaskThatSpawnsWhileItUnwindsGetsACancelledChild) {
   scheduler.spawn(std::ref(task));
   scheduler.step_until_idle();
   scheduler.shutdown();
-  EXPECT_EQ(child, State::cancelled);
+  EXPECT_EQ(child, TaskState::cancelled);
 }
 
 TEST(Shutdown, T2_ASecondOneIsHarmless) {
@@ -259,7 +259,7 @@ TEST(SchedulerDestructor, T2_ATaskThatWaitsForADroppedOneIsDroppedToo) {
       scheduler.step();
       scheduler.step();
     }
-    EXPECT_EQ(waiter.state(), State::cancelled);
+    EXPECT_EQ(waiter.state(), TaskState::cancelled);
   };
   EXPECT_SURVIVES(body);
 }

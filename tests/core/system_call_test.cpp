@@ -127,7 +127,7 @@ TEST(UserSystemCall, T3_ParksAndIsWokenInTheOrderThatItDecides) {
     event.reset();
     auto parked = spawn(wait_for, std::ref(event), std::ref(trace), "never");
     co_await sleep(1ms);
-    EXPECT_EQ(parked.state(), State::blocked);
+    EXPECT_EQ(parked.state(), TaskState::blocked);
     co_await cancel_and_join(parked);
   };
   run_program(program);
@@ -269,7 +269,7 @@ TEST(UserSystemCall, T3_WakingATaskThatIsNotParkedOnTheCallIsHarmless) {
     auto sleeper = spawn([]() -> Task<void> { co_await sleep(5ms); });
     co_await yield();
     stray.poke(*scheduler.find(sleeper.id()));
-    EXPECT_EQ(sleeper.state(), State::blocked);
+    EXPECT_EQ(sleeper.state(), TaskState::blocked);
     co_await sleeper;
     EXPECT_EQ(now(), Time(5ms));
   };

@@ -91,7 +91,7 @@ TEST(SystemTask, T11_ASupervisedSystemTaskIsRestartedAndThenEndsTheRun) {
   };
   const auto system = [&]() -> Task<void> {
     co_await supervise(
-        Supervision(Strategy::one_for_one).intensity(2, 1s).priority(kSystemPriority),
+        Supervision(RestartStrategy::one_for_one).intensity(2, 1s).priority(kSystemPriority),
         [&](Supervisor& s) { s.permanent("flusher", flusher); });
   };
   scheduler.spawn.system()(std::ref(system)).named("system");

@@ -61,10 +61,10 @@ TEST(TaskTable, I8_FindKnowsATaskWhileItLivesOrAHandleDoes) {
   const TaskId id = handle.id();
   ASSERT_NE(scheduler.find(id), nullptr);
   EXPECT_EQ(scheduler.find(id)->id(), id);
-  EXPECT_EQ(scheduler.find(id)->state(), State::pending);
+  EXPECT_EQ(scheduler.find(id)->state(), TaskState::pending);
   scheduler.run();
   ASSERT_NE(scheduler.find(id), nullptr) << "the handle keeps the result";
-  EXPECT_EQ(scheduler.find(id)->state(), State::completed);
+  EXPECT_EQ(scheduler.find(id)->state(), TaskState::completed);
   handle = {};
   EXPECT_EQ(scheduler.find(id), nullptr);
   EXPECT_EQ(scheduler.find(TaskId()), nullptr);
@@ -82,7 +82,7 @@ TEST(TaskTable, I8_AnOldIdDoesNotFindTheNewTaskInItsSlot) {
   EXPECT_FALSE(scheduler.cancel(old));
   EXPECT_NE(scheduler.find(handle.id()), nullptr);
   scheduler.run();
-  EXPECT_EQ(handle.state(), State::completed) << "the cancel with the old id went elsewhere";
+  EXPECT_EQ(handle.state(), TaskState::completed) << "the cancel with the old id went elsewhere";
 }
 
 TEST(TaskTable, T9_CancelByIdSaysWhetherSuchATaskIsAlive) {
@@ -93,7 +93,7 @@ TEST(TaskTable, T9_CancelByIdSaysWhetherSuchATaskIsAlive) {
     auto finished = spawn(nothing);
     co_await finished;
     EXPECT_FALSE(scheduler.cancel(finished.id())) << "it has ended";
-    EXPECT_EQ(finished.state(), State::completed);
+    EXPECT_EQ(finished.state(), TaskState::completed);
     EXPECT_TRUE(scheduler.cancel(victim.id(), "by id"));
     const auto outcome = co_await victim.outcome();
     EXPECT_TRUE(outcome.cancelled());
@@ -201,16 +201,16 @@ TEST(Handle, I8_OutlivesItsSchedulerWithItsResult) {
   const TaskId id = number.id();
   EXPECT_EQ(id, TaskId(1, 1));
   EXPECT_EQ(number.name(), "seven");
-  EXPECT_EQ(number.state(), State::completed);
+  EXPECT_EQ(number.state(), TaskState::completed);
   EXPECT_EQ(number.value(false), 7);
   EXPECT_EQ(text.value(false), std::string(100, 'x'));
-  EXPECT_EQ(failed.state(), State::failed);
+  EXPECT_EQ(failed.state(), TaskState::failed);
   EXPECT_EQ(what_of(failed.waitable().error()), "as planned");
-  EXPECT_EQ(parked.state(), State::cancelled);
+  EXPECT_EQ(parked.state(), TaskState::cancelled);
   EXPECT_EQ(code_of(parked.waitable().error()), Errc::task_cancelled);
   number.cancel();  // a no-op
   parked.cancel();
-  EXPECT_EQ(number.state(), State::completed);
+  EXPECT_EQ(number.state(), TaskState::completed);
   const Handle<int> copy = number;
   number = {};
   EXPECT_EQ(copy.value(false), 7);

@@ -266,7 +266,7 @@ TEST_P(TimerModelTest, T7_RandomArmCancelAndAdvanceFireInTheOrderOfASortedMap) {
       case 2:
       case 3: {
         if (alarm.armed()) break;
-        Time deadline = after(model.now(), distance());
+        Time deadline = detail::saturating_add(model.now(), distance());
         if (random.below(50) == 0) deadline = kEndOfTime;
         if (random.below(10) == 0 && model.next()) deadline = *model.next();
         wheel.arm(alarm, deadline);
@@ -280,7 +280,7 @@ TEST_P(TimerModelTest, T7_RandomArmCancelAndAdvanceFireInTheOrderOfASortedMap) {
         model.cancel(alarm.number());
         break;
       case 6: {  // as a virtual clock does it: to the next deadline, or to the limit
-        const Time limit = after(model.now(), distance());
+        const Time limit = detail::saturating_add(model.now(), distance());
         if (limit > kLastTime) break;
         std::optional<Time> expected = model.next();
         if (expected && *expected > limit) expected.reset();
@@ -291,7 +291,7 @@ TEST_P(TimerModelTest, T7_RandomArmCancelAndAdvanceFireInTheOrderOfASortedMap) {
         break;
       }
       default: {  // as a real clock does it: to some time
-        const Time now = after(model.now(), distance() / 64);
+        const Time now = detail::saturating_add(model.now(), distance() / 64);
         if (now > kLastTime) break;
         if (const auto hint = wheel.next_hint()) {
           ASSERT_TRUE(model.next().has_value());

@@ -40,6 +40,16 @@ class TwoSteps final : public AgentTask<int> {
   bool first_ = true;
 };
 
+// A call that is answered at once. Its name is part of the known hash below.
+class GetId final : public InstantCall {
+ public:
+  static constexpr CallName call_name{"get_id"};
+  GetId() noexcept = default;
+  Answer start(Scheduler&, TaskRecord&) noexcept { return Answer::now; }
+  void finish() noexcept {}
+};
+GetId get_id() noexcept { return GetId(); }
+
 // A program with a bit of everything whose calls depend on who runs when.
 Task<void> everything() {
   Promise<int> promise;

@@ -38,7 +38,7 @@ TEST(Yield, T2_EveryYieldIsAStepOfItsTaskWheneverOneAsks) {
       co_await yield();
     }
     co_await gather(a, b);
-    EXPECT_EQ(a.waitable().state(), State::completed);
+    EXPECT_EQ(a.waitable().state(), TaskState::completed);
   });
 }
 
@@ -68,22 +68,22 @@ TEST(Yield, T2_StepsAreTheSameUnderAnyOrder) {
 
 TEST(Yield, T4_ATaskIsRunningWhileItRunsAndSuspendedAfterItYielded) {
   run_program([]() -> Task<void> {
-    std::vector<State> seen;
+    std::vector<TaskState> seen;
     Handle<void> self;
-    const auto watch = [](Handle<void>& me, std::vector<State>& states) -> Task<void> {
+    const auto watch = [](Handle<void>& me, std::vector<TaskState>& states) -> Task<void> {
       for (int i = 0; i < 4; ++i) {
         states.push_back(me.state());
         co_await yield();
       }
     };
     self = spawn(watch, std::ref(self), std::ref(seen));
-    EXPECT_EQ(self.state(), State::pending);
+    EXPECT_EQ(self.state(), TaskState::pending);
     for (int i = 0; i < 4; ++i) {
       co_await yield();
-      EXPECT_EQ(self.state(), State::suspended);
+      EXPECT_EQ(self.state(), TaskState::suspended);
     }
     co_await self;
-    EXPECT_EQ(seen, std::vector<State>(4, State::running));
+    EXPECT_EQ(seen, std::vector<TaskState>(4, TaskState::running));
   });
 }
 
@@ -97,7 +97,7 @@ TEST(Yield, I4_ACancelReachesATaskThatOnlyYields) {
     EXPECT_TRUE(outcome.cancelled());
     // Those who were not cancelled go on as before.
     co_await other;
-    EXPECT_EQ(other.state(), State::completed);
+    EXPECT_EQ(other.state(), TaskState::completed);
   });
 }
 
@@ -233,7 +233,7 @@ TEST(Yield, T2_ATaskWhoseFrameIsFarAwayYieldsLikeAnyOther) {
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(scheduler.step());
   for (const Handle<void>& handle : {a, b}) {
     EXPECT_EQ(scheduler.find(handle.id())->steps(), 10u);
-    EXPECT_EQ(handle.state(), State::suspended);
+    EXPECT_EQ(handle.state(), TaskState::suspended);
   }
   const auto record = reinterpret_cast<std::intptr_t>(scheduler.find(a.id()));
   EXPECT_GT(std::abs(record - reinterpret_cast<std::intptr_t>(frames[0])),

@@ -115,7 +115,7 @@ TEST(Deep, T10_AnExceptionThroughManyFramesFailsTheTaskAndReachesItsJoiner) {
     auto handle = spawn(throws_at_the_bottom, 10'000u, std::ref(gone));
     const auto error = co_await error_of(handle);
     EXPECT_EQ(what_of(error), "from the bottom");
-    EXPECT_EQ(handle.state(), State::failed);
+    EXPECT_EQ(handle.state(), TaskState::failed);
   };
   run_program(program);
   EXPECT_EQ(gone, 10'001u);
@@ -138,11 +138,11 @@ TEST(Deep, I4_CancellingATaskParkedUnderAMillionFramesUnwindsAllOfThem) {
   const auto program = [&]() -> Task<void> {
     auto handle = spawn(parks_at_the_bottom, kMillion, std::ref(gone), std::ref(went_on));
     co_await yield();
-    EXPECT_EQ(handle.state(), State::blocked);
+    EXPECT_EQ(handle.state(), TaskState::blocked);
     EXPECT_EQ(gone, 0u);
     handle.cancel("far too deep");
     static_cast<void>(co_await handle.outcome());
-    EXPECT_EQ(handle.state(), State::cancelled);
+    EXPECT_EQ(handle.state(), TaskState::cancelled);
     EXPECT_EQ(gone, kMillion + 1);
     EXPECT_EQ(went_on, 0u) << "no code after a suspension point ran";
   };

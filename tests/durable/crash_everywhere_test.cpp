@@ -106,7 +106,7 @@ TEST(CrashEverywhere, D2_WhatADeadProcessLeavesIsDestroyedWhileNobodyIsAlive) {
 TEST(CrashEverywhere, D2_AProgramThatWaitsForEverOrThrowsIsAnError) {
   CrashTest test = test_of(careful);
   const auto waits = [](Host&) -> Task<void> {
-    Event never;
+    ManualResetEvent never;
     co_await never.wait();
   };
   try {

@@ -281,6 +281,122 @@ TEST_P(DurableDamageTest, D2_ARepairMendsSingleBits) {
   }
 }
 
+// The records of one task become something that is no record, in place.
+void erase_records(FaultDisk& disk, const Uuid& task) {
+  for (const auto& [path, bytes] : disk.contents()) {
+    std::string& now = disk.bytes_of(path);
+    const std::string id = "\"task_id\":\"" + task.text();
+    for (std::size_t at = now.find(id); at != std::string::npos; at = now.find(id, at)) {
+      const std::size_t begin = now.rfind('\n', at) + 1;
+      const std::size_t end = now.find('\n', at);
+      now.replace(begin, end - begin, std::string(end - begin, 'x'));
+    }
+  }
+}
+
+int sent = 0;
+
+Durable<int> sender(Flow& flow) {
+  const int all = co_await flow.step("send", StepOptions().at_most_once(), [&]() -> Task<int> {
+    co_await yield();
+    co_return ++sent;
+  });
+  co_await flow.sleep(24h);
+  co_return all;
+}
+Durable<int> waits_for_sender(Flow& flow) {
+  auto child = co_await flow.spawn<int>("sender");
+  co_await flow.signal<int>("go");
+  co_return co_await child;
+}
+
+class LostChildTest : public testing::Test {
+ protected:
+  template <class F>
+  void live(F program) {
+    const std::exception_ptr error = world.run([&]() -> Task<void> {
+      Registry types;
+      types.add("sender", 1, sender);
+      types.add("waits", 1, waits_for_sender);
+      Host host(types, world.log_options());
+      recovery = co_await host.open();
+      co_await program(host);
+      co_await host.close();
+    });
+    if (error != nullptr) std::rethrow_exception(error);
+  }
+  void expect_quarantined(Host& host) const {
+    EXPECT_EQ(recovery.quarantined, 1u) << recovery.text();
+    EXPECT_EQ(recovery.resumed, 1u) << recovery.text();
+    EXPECT_NE(recovery.text().find("Task " + child.text() +
+                                   " (sender) is quarantined: its parent has asked for it, nothing "
+                                   "of it is in the log, and the log is damaged."),
+              std::string::npos)
+        << recovery.text();
+    const std::optional<DurableInfo> info = host.info(child);
+    EXPECT_TRUE(info && info->status == DurableStatus::quarantined);
+    EXPECT_EQ(host.info(parent)->status, DurableStatus::running);
+    EXPECT_EQ(sent, 1);
+  }
+
+  World world{wal::Layout::journal};
+  Recovery recovery;
+  Uuid parent, child;
+};
+
+// The parent asked for the child before, and has a record behind the damage, so that it goes on. Of the child nothing
+// is left: it may have run.
+TEST_F(LostChildTest, AChildOfWhichNothingIsLeftIsQuarantinedAndDoesNotRunAgain) {
+  sent = 0;
+  live([&](Host& host) -> Task<void> {
+    parent = co_await host.start("waits");
+    co_await sleep(1s);
+    for (const DurableInfo& task : host.tasks()) {
+      if (task.type == "sender") child = task.id;
+    }
+    co_await host.signal(parent, "go", 1);
+  });
+  EXPECT_EQ(sent, 1);
+  erase_records(*world.disk, child);
+  live([&](Host& host) -> Task<void> {
+    expect_quarantined(host);
+    std::string sentence;
+    try {
+      co_await host.result<int>(child);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::durable_stopped);
+      sentence = error.what();
+    }
+    EXPECT_NE(sentence.find("its parent has asked for it"), std::string::npos) << sentence;
+    // It is no other task that may be started.
+    Errc refused{};
+    try {
+      co_await host.start_as(child, "sender");
+    } catch (const Error& error) {
+      refused = error.code();
+    }
+    EXPECT_EQ(refused, Errc::durable_stopped);
+  });
+  // The next owner has not covered it up, and somebody who knows can end it.
+  live([&](Host& host) -> Task<void> {
+    expect_quarantined(host);
+    co_await host.kill(child, "it was sent, says the post office");
+    Errc failed{};
+    try {
+      co_await host.result<int>(parent);
+    } catch (const Error& error) {
+      failed = error.code();
+    }
+    EXPECT_EQ(failed, Errc::durable_failed);
+  });
+  live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(host.info(child)->status, DurableStatus::cancelled);
+    EXPECT_EQ(host.info(parent)->status, DurableStatus::failed);
+    EXPECT_EQ(sent, 1);
+    co_return;
+  });
+}
+
 // Also when the records of a child are gone and those of its parent are not.
 TEST(DurableLossTest, D2_NothingRunsTwiceWhicheverSegmentIsLostAndWhenever) {
   for (std::size_t slices = 100; slices <= 1500; slices += 100) {

@@ -40,7 +40,7 @@ TEST(Exceptions, T10_AnExceptionEndsItsTaskAndNoOther) {
     auto after = spawn(std::ref(worker), "after");
     const auto error = co_await error_of(bad);
     EXPECT_EQ(what_of(error), "custom");
-    EXPECT_EQ(bad.state(), State::failed);
+    EXPECT_EQ(bad.state(), TaskState::failed);
     co_await gather(before, after);
   };
   run_program(program);

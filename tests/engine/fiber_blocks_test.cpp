@@ -83,7 +83,7 @@ TEST(FiberBlocks, I3_WhatTheBlockOfAScopeThrowsCancelsItsTasks) {
       });
     });
     EXPECT_EQ(what_of(error), "the block");
-    EXPECT_EQ(child.state(), State::cancelled);
+    EXPECT_EQ(child.state(), TaskState::cancelled);
   });
 }
 

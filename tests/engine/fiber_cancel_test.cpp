@@ -49,7 +49,7 @@ TEST(FiberCancel, I4_BeforeItsStartTheFunctionIsNeverCalled) {
     AtExit argument(trace, "argument gone");
     auto handle = spawn_fiber([&](AtExit) { trace.push_back("called"); }, std::move(argument));
     handle.cancel("not wanted");
-    EXPECT_EQ(handle.state(), State::cancelled);
+    EXPECT_EQ(handle.state(), TaskState::cancelled);
     EXPECT_EQ(code_of(await(handle.outcome()).error()), Errc::task_cancelled);
   });
   EXPECT_EQ(trace, Trace({"argument gone"}));
@@ -77,7 +77,7 @@ TEST(FiberCancel, I4_InAYieldItIsThrownThere) {
     };
     auto handle = spawn_fiber(Waiter(trace, yields));
     for (int i = 0; i < 5; ++i) fiber::yield();
-    EXPECT_EQ(handle.state(), State::suspended);
+    EXPECT_EQ(handle.state(), TaskState::suspended);
     handle.cancel("enough");
     EXPECT_TRUE(await(handle.outcome()).cancelled());
   });
@@ -168,7 +168,7 @@ TEST(FiberCancel, W4_ACancelledThatStrayedIntoItIsAnErrorLikeAnyOther) {
                                                    std::source_location::current()));
     });
     static_cast<void>(await(handle.outcome()));
-    EXPECT_EQ(handle.state(), State::failed);
+    EXPECT_EQ(handle.state(), TaskState::failed);
   });
 }
 
@@ -302,6 +302,33 @@ TEST(FiberCancel, T2_AFiberThatThrowsCancelledAwayIsUnwoundWithoutIt) {
     }
     EXPECT_EQ(trace, Trace({"gone", "argument gone", "gone"}));
     EXPECT_EQ(log, "");
+  };
+  EXPECT_SURVIVES(body);
+}
+
+TEST(FiberCancel, WhatAFiberThrowsWhileItIsDroppedByForceIsReported) {
+  const auto body = [] {
+    std::string log;
+    {
+      Scheduler scheduler(logging_to(log));
+      const auto stubborn = [] {
+        for (;;) {
+          try {
+            fiber::sleep(1h);
+          } catch (const Cancelled&) {
+          } catch (...) {
+            throw std::runtime_error("could not write the last page");
+          }
+        }
+      };
+      scheduler.spawn_fiber(stubborn).named("printer");
+      scheduler.step_until_idle();
+    }
+    EXPECT_NE(log.find("task #1 \"printer\", spawned at "), std::string::npos) << log;
+    EXPECT_NE(log.find(", threw while its scheduler was being destroyed: could not write the last "
+                       "page"),
+              std::string::npos)
+        << log;
   };
   EXPECT_SURVIVES(body);
 }

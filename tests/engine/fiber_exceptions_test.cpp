@@ -26,7 +26,7 @@ TEST(FiberExceptions, T10_WhatItThrowsFailsTheTaskAndReachesItsJoiners) {
     });
     const auto error = co_await error_of(handle);
     EXPECT_THROW(std::rethrow_exception(error), std::out_of_range);
-    EXPECT_EQ(handle.state(), State::failed);
+    EXPECT_EQ(handle.state(), TaskState::failed);
   };
   run_program(program);
 }

@@ -32,11 +32,11 @@ int number_in_fiber(Duration delay, int number) {
 TEST(Fiber, T17_APlainFunctionWaitsAndIsJoinedByACoroutine) {
   const auto program = []() -> Task<void> {
     auto handle = spawn_fiber(number_in_fiber, 3ms, 7);
-    EXPECT_EQ(handle.state(), State::pending) << "spawning is not a suspension point";
+    EXPECT_EQ(handle.state(), TaskState::pending) << "spawning is not a suspension point";
     const int result = co_await handle;
     EXPECT_EQ(result, 7);
     EXPECT_EQ(now(), Time(3ms));
-    EXPECT_EQ(handle.state(), State::completed);
+    EXPECT_EQ(handle.state(), TaskState::completed);
     const int again = co_await handle;
     EXPECT_EQ(again, 7) << "also after it ended";
   };
@@ -48,7 +48,7 @@ TEST(Fiber, I3_AwaitTakesCallsHandlesFuturesAndTasks) {
     await(sleep(1ms));
     EXPECT_EQ(now(), Time(1ms));
     await(yield());
-    EXPECT_EQ(await(get_id()), this_task::id());
+    await(checkpoint());
     EXPECT_EQ(await(spawn(number_after, 1ms, 1)), 1);
     const auto handle = spawn_fiber(number_in_fiber, 1ms, 2);
     EXPECT_EQ(await(handle), 2);
@@ -132,7 +132,7 @@ TEST(Fiber, T17_IsGatheredAndRacedTogetherWithCoroutines) {
     auto late = spawn_fiber(number_in_fiber, 1h, 5);
     auto lost = await(race(late, slow));
     EXPECT_EQ(lost.index, 1u);
-    EXPECT_EQ(late.state(), State::blocked) << "the loser goes on";
+    EXPECT_EQ(late.state(), TaskState::blocked) << "the loser goes on";
     late.cancel();
   });
 }
@@ -177,7 +177,7 @@ TEST(Fiber, W6_CallsThatAreAnsweredAtOnceSpendTheQuantum) {
   Trace trace;
   const auto body = [&](std::string name) {
     for (int i = 0; i < 4; ++i) {
-      static_cast<void>(await(get_id()));
+      await(checkpoint());
       trace.push_back(name);
     }
   };
@@ -218,7 +218,7 @@ TEST(Fiber, T17_ResultsOfEveryKindAreKeptWithTheTask) {
   const auto program = [&]() -> Task<void> {
     auto nothing = spawn_fiber([] { fiber::yield(); });
     co_await nothing;
-    EXPECT_EQ(nothing.state(), State::completed);
+    EXPECT_EQ(nothing.state(), TaskState::completed);
     const Large got = co_await spawn_fiber(std::ref(large));
     EXPECT_EQ(got[19], "the last of many strings, none of which fits into the record");
     auto moved = spawn_fiber([] { return std::make_unique<int>(5); });

@@ -68,11 +68,11 @@ Task<int> number_after(Duration delay, int number) {
 TEST(PollEngine, T17_IsPolledWhenNewAndAfterEachWakeAndJoinedByACoroutine) {
   const auto program = []() -> Task<void> {
     auto handle = spawn_agent(std::make_unique<Countdown>(3));
-    EXPECT_EQ(handle.state(), State::pending) << "spawning is not a suspension point";
+    EXPECT_EQ(handle.state(), TaskState::pending) << "spawning is not a suspension point";
     const std::string result = co_await handle;
     EXPECT_EQ(result, "lift-off");
     EXPECT_EQ(now(), Time(3s));
-    EXPECT_EQ(handle.state(), State::completed);
+    EXPECT_EQ(handle.state(), TaskState::completed);
     const std::string again = co_await handle;
     EXPECT_EQ(again, "lift-off") << "also after it ended";
   };
@@ -98,7 +98,7 @@ TEST(PollEngine, T17_MayBeSpawnedIntoTheRootScopeFromOutside) {
   auto handle = spawn_agent(scheduler.root(), std::make_unique<Countdown>(1)).named("agent");
   EXPECT_EQ(handle.name(), "agent");
   scheduler.run();
-  EXPECT_EQ(handle.state(), State::completed);
+  EXPECT_EQ(handle.state(), TaskState::completed);
   EXPECT_EQ(handle.value(false), "lift-off");
   handle = {};
   expect_nothing_left(scheduler);
@@ -167,7 +167,7 @@ TEST(PollEngine, T17_IsRacedAgainstCoroutinesAndMayWinOrLose) {
     auto lost = co_await race(late, slow);
     EXPECT_EQ(lost.index, 1u);
     EXPECT_EQ(lost.get<1>(), 7);
-    EXPECT_EQ(late.state(), State::blocked) << "the loser goes on";
+    EXPECT_EQ(late.state(), TaskState::blocked) << "the loser goes on";
     co_await late;
     EXPECT_EQ(now(), Time(11s));
   };
@@ -194,7 +194,7 @@ TEST(PollEngine, T9_WithinWaitsForItOnlySoLong) {
     auto agent = spawn_agent(std::make_unique<Countdown>(10));
     const auto timed = co_await within(2500ms, agent);
     EXPECT_TRUE(timed.timed_out());
-    EXPECT_EQ(agent.state(), State::blocked) << "only the wait is given up";
+    EXPECT_EQ(agent.state(), TaskState::blocked) << "only the wait is given up";
     agent.cancel();
   };
   run_program(program);
@@ -209,7 +209,7 @@ TEST(PollEngine, T10_WhatPollThrowsFailsTheTaskAndReachesItsJoiners) {
         [](PollContext&) -> Poll<int> { throw std::out_of_range("no such state"); }, trace);
     const auto error = co_await error_of(handle);
     EXPECT_THROW(std::rethrow_exception(error), std::out_of_range);
-    EXPECT_EQ(handle.state(), State::failed);
+    EXPECT_EQ(handle.state(), TaskState::failed);
   };
   run_program(program);
   EXPECT_EQ(trace, Trace({"agent gone"})) << "and its state machine is gone, without on_cancel";
@@ -282,7 +282,7 @@ TEST(PollEngine, W4_ACancelledThatStrayedIntoPollIsAnErrorLikeAnyOther) {
         },
         trace);
     static_cast<void>(co_await handle.outcome());
-    EXPECT_EQ(handle.state(), State::failed);
+    EXPECT_EQ(handle.state(), TaskState::failed);
     EXPECT_EQ(trace, Trace({"agent gone"}));
   };
   run_program(program);
@@ -428,7 +428,7 @@ TEST(PollEngine, I7_WithoutAValue) {
   const auto program = []() -> Task<void> {
     auto agent = spawn_steps<void>([](PollContext&) { return Poll<void>::ready(); });
     co_await agent;
-    EXPECT_EQ(agent.state(), State::completed);
+    EXPECT_EQ(agent.state(), TaskState::completed);
   };
   run_program(program);
 }
@@ -501,7 +501,7 @@ TEST(PollCancel, I4_BeforeItsStartPollIsNeverCalled) {
         },
         trace);
     agent.cancel("not wanted");
-    EXPECT_EQ(agent.state(), State::cancelled);
+    EXPECT_EQ(agent.state(), TaskState::cancelled);
     const auto error = co_await agent.outcome();
     EXPECT_EQ(code_of(error.error()), Errc::task_cancelled);
   };
@@ -554,11 +554,11 @@ TEST(PollCancel, I4_AfterItsWakeItIsPolledOnceMoreAndMayFinish) {
         trace);
     co_await yield();
     promise.complete(3);
-    EXPECT_EQ(agent.state(), State::ready);
+    EXPECT_EQ(agent.state(), TaskState::ready);
     agent.cancel("too late");
     const int result = co_await agent;
     EXPECT_EQ(result, 3);
-    EXPECT_EQ(agent.state(), State::completed);
+    EXPECT_EQ(agent.state(), TaskState::completed);
   };
   run_program(program);
   EXPECT_EQ(trace, Trace({"polled", "polled", "agent gone"}));
@@ -575,10 +575,10 @@ TEST(PollCancel, I4_AfterItsWakeTheNextPendingEndsIt) {
         },
         trace);
     co_await sleep(1ms);  // armed before that of the agent, so this task is the first to go on
-    EXPECT_EQ(agent.state(), State::ready);
+    EXPECT_EQ(agent.state(), TaskState::ready);
     agent.cancel("now");
     static_cast<void>(co_await agent.outcome());
-    EXPECT_EQ(agent.state(), State::cancelled);
+    EXPECT_EQ(agent.state(), TaskState::cancelled);
     EXPECT_EQ(Scheduler::current()->armed_timers(), 0u);
   };
   run_program(program);
@@ -601,7 +601,7 @@ TEST(PollCancel, I4_AfterItsWakeTheNextAgainEndsItToo) {
     promise.complete();
     agent.cancel("now");
     static_cast<void>(co_await agent.outcome());
-    EXPECT_EQ(agent.state(), State::cancelled);
+    EXPECT_EQ(agent.state(), TaskState::cancelled);
   };
   run_program(program);
   EXPECT_EQ(trace, Trace({"polled", "polled", "on_cancel: now", "agent gone"}));
@@ -617,10 +617,10 @@ TEST(PollCancel, I4_AfterAgainItIsNotPolledAnyMore) {
         },
         trace);
     co_await yield();
-    EXPECT_EQ(agent.state(), State::suspended);
+    EXPECT_EQ(agent.state(), TaskState::suspended);
     agent.cancel("stop");
     static_cast<void>(co_await agent.outcome());
-    EXPECT_EQ(agent.state(), State::cancelled);
+    EXPECT_EQ(agent.state(), TaskState::cancelled);
   };
   run_program(program);
   EXPECT_EQ(trace, Trace({"polled", "on_cancel: stop", "agent gone"}));
@@ -642,8 +642,8 @@ TEST(PollCancel, I4_ByItselfFromInsidePollItMayStillFinish) {
         trace);
     static_cast<void>(co_await finishes.outcome());
     static_cast<void>(co_await waits.outcome());
-    EXPECT_EQ(finishes.state(), State::completed);
-    EXPECT_EQ(waits.state(), State::cancelled);
+    EXPECT_EQ(finishes.state(), TaskState::completed);
+    EXPECT_EQ(waits.state(), TaskState::cancelled);
     EXPECT_EQ(now(), Time());
   };
   run_program(program);
@@ -657,7 +657,7 @@ TEST(PollCancel, I4_CancellingOneThatHasEndedKeepsItsValue) {
     agent.cancel();
     const int result = co_await agent;
     EXPECT_EQ(result, 1);
-    EXPECT_EQ(agent.state(), State::completed);
+    EXPECT_EQ(agent.state(), TaskState::completed);
   };
   run_program(program);
 }
@@ -703,7 +703,7 @@ TEST(PollCancel, I4_FromOutsideOfTheSchedulersLoop) {
     agent.cancel("from outside");
     EXPECT_EQ(scheduler.armed_timers(), 0u);
     scheduler.run();
-    EXPECT_EQ(agent.state(), State::cancelled);
+    EXPECT_EQ(agent.state(), TaskState::cancelled);
     EXPECT_EQ(scheduler.now(), Time());
     EXPECT_EQ(trace, Trace({"on_cancel: from outside", "agent gone"}));
   };

@@ -578,7 +578,7 @@ TEST(SpawnArguments, W9_AreDestroyedOnceWhenTheTaskHasEndedThoughAHandleIsKept) 
     EXPECT_EQ(counts.alive, 1) << "while it is suspended";
     co_await handle;
     EXPECT_EQ(counts.alive, 0);
-    EXPECT_EQ(handle.state(), State::completed);
+    EXPECT_EQ(handle.state(), TaskState::completed);
   };
   run_program(program);
   expect_all_gone(counts);
@@ -691,7 +691,7 @@ TEST(SpawnArguments, T10_ACallableThatThrowsBeforeItReturnsATaskFailsTheTask) {
     EXPECT_EQ(result, 8);
     const auto error = co_await error_of(fails);
     EXPECT_EQ(what_of(error), "a negative number");
-    EXPECT_EQ(fails.state(), State::failed);
+    EXPECT_EQ(fails.state(), TaskState::failed);
     EXPECT_EQ(counts.alive, 0);
   };
   run_program(program);

@@ -56,8 +56,8 @@ TEST(SpawnBuilders, T19_I2_ATaskThatComesAfterAnotherIsGivenValuesInEitherOrder)
     auto b = spawn.after(first).with(kUser, "bob")(see);
     auto c = spawn.with(kUser, "cid").after(first).with(kDepth, 3)(see);
     auto d = spawn.after(first).with(kUser, "nobody").with(kUser, "dan").after(a)(see);
-    EXPECT_EQ(a.state(), State::pending);
-    EXPECT_EQ(b.state(), State::pending);
+    EXPECT_EQ(a.state(), TaskState::pending);
+    EXPECT_EQ(b.state(), TaskState::pending);
     EXPECT_EQ(co_await a, "ann - at 5");
     EXPECT_EQ(co_await b, "bob - at 5");
     EXPECT_EQ(co_await c, "cid 3 at 5");

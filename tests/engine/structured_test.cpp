@@ -131,7 +131,7 @@ TEST(Within, I4_AResultThatArrivedBeforeTheTimeRanOutWinsThoughItWasNotSeenYet) 
     auto waiter = spawn(std::ref(waits));
     co_await yield();
     promise.complete(3);
-    EXPECT_EQ(waiter.state(), State::ready);
+    EXPECT_EQ(waiter.state(), TaskState::ready);
     time = Time(2ms);  // the next turn fires the timer, before the waiter runs
     co_await waiter;
   };
@@ -230,7 +230,7 @@ TEST(Within, I4_ACancelFromOutsideIsNotMistakenForATimeout) {
     // urgent, so that it hears of its timeout only after the cancel has come.
     auto both = spawn.with_priority(20)(std::ref(body));
     co_await sleep_until(Time(6ms));
-    EXPECT_EQ(both.state(), State::ready);
+    EXPECT_EQ(both.state(), TaskState::ready);
     both.cancel();
     const auto second = co_await both.outcome();
     EXPECT_TRUE(second.cancelled());

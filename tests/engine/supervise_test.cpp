@@ -74,7 +74,7 @@ class Stage {
 };
 
 // Three children of which the one in the middle fails at 10 ms; the whole is cancelled at 50 ms.
-Trace three_children(Strategy strategy) {
+Trace three_children(RestartStrategy strategy) {
   Stage stage;
   const auto tree = [&]() -> Task<void> {
     co_await supervise(Supervision(strategy), [&](Supervisor& s) {
@@ -95,18 +95,19 @@ Trace three_children(Strategy strategy) {
 // ---- Strategies ----
 
 TEST(Supervise, T11_OneForOneRestartsTheChildThatFailed) {
-  EXPECT_EQ(three_children(Strategy::one_for_one), Trace({"0 +a", "0 +b", "0 +c", "10 -b", "10 +b",
-                                                          "50 -c", "50 -b", "50 -a", "50 over"}));
+  EXPECT_EQ(
+      three_children(RestartStrategy::one_for_one),
+      Trace({"0 +a", "0 +b", "0 +c", "10 -b", "10 +b", "50 -c", "50 -b", "50 -a", "50 over"}));
 }
 
 TEST(Supervise, T11_OneForAllStopsTheOthersLastFirstAndStartsAllFirstFirst) {
-  EXPECT_EQ(three_children(Strategy::one_for_all),
+  EXPECT_EQ(three_children(RestartStrategy::one_for_all),
             Trace({"0 +a", "0 +b", "0 +c", "10 -b", "10 -c", "10 -a", "10 +a", "10 +b", "10 +c",
                    "50 -c", "50 -b", "50 -a", "50 over"}));
 }
 
 TEST(Supervise, T11_RestForOneRestartsThoseAddedAfterTheOneThatFailed) {
-  EXPECT_EQ(three_children(Strategy::rest_for_one),
+  EXPECT_EQ(three_children(RestartStrategy::rest_for_one),
             Trace({"0 +a", "0 +b", "0 +c", "10 -b", "10 -c", "10 +b", "10 +c", "50 -c", "50 -b",
                    "50 -a", "50 over"}));
 }
@@ -114,7 +115,7 @@ TEST(Supervise, T11_RestForOneRestartsThoseAddedAfterTheOneThatFailed) {
 TEST(Supervise, T11_SiblingsAreStoppedOneAfterTheOther) {
   Stage stage;
   const auto tree = [&]() -> Task<void> {
-    co_await supervise(Supervision(Strategy::one_for_all), [&](Supervisor& s) {
+    co_await supervise(Supervision(RestartStrategy::one_for_all), [&](Supervisor& s) {
       s.permanent("a", &Stage::slow, &stage, "a", 2);
       s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{10});
       s.permanent("c", &Stage::slow, &stage, "c", 3);
@@ -142,13 +143,13 @@ TEST(Supervise, T11_EndsWhenAllChildrenHaveEndedForGood) {
     if (std::count(runs.begin(), runs.end(), name) == 1) throw std::runtime_error("first time");
   };
   const auto program = [&]() -> Task<void> {
-    co_await supervise(Supervision(Strategy::one_for_one), [&](Supervisor& s) {
+    co_await supervise(Supervision(RestartStrategy::one_for_one), [&](Supervisor& s) {
       s.transient("returns", returns, "returns");
       s.transient("fails once", fails_once, "fails once");
       s.temporary("temporary", fails_once, "temporary");
     });
     EXPECT_EQ(now(), Time(4ms));
-    co_await supervise(Supervision(Strategy::one_for_all), [](Supervisor&) {});
+    co_await supervise(Supervision(RestartStrategy::one_for_all), [](Supervisor&) {});
     EXPECT_EQ(now(), Time(4ms));
   };
   run_program(program, stage.options());
@@ -170,7 +171,7 @@ TEST(Supervise, T11_APermanentChildThatReturnsIsRestartedAndThatCounts) {
   const auto program = [&]() -> Task<void> {
     std::exception_ptr error;
     try {
-      co_await supervise(Supervision(Strategy::one_for_one).intensity(3, 1s),
+      co_await supervise(Supervision(RestartStrategy::one_for_one).intensity(3, 1s),
                          [&](Supervisor& s) { s.permanent("short", returns); });
     } catch (const SupervisionFailed& failed) {
       error = std::current_exception();
@@ -196,7 +197,7 @@ TEST(Supervise, T11_AChildThatIsCancelledByOthersComesBackOnlyIfItIsPermanent) {
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_one), [&](Supervisor& s) {
+      co_await supervise(Supervision(RestartStrategy::one_for_one), [&](Supervisor& s) {
         s.permanent("permanent", waits);
         s.transient("transient", waits);
       });
@@ -222,7 +223,7 @@ TEST(Supervise, T11_WhoHasEndedForGoodIsNotBroughtBackByTheRestartOfOthers) {
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_all), [&](Supervisor& s) {
+      co_await supervise(Supervision(RestartStrategy::one_for_all), [&](Supervisor& s) {
         s.transient("done", returns, "done");
         s.temporary("stopped", returns, "stopped");
         s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{5});
@@ -244,7 +245,7 @@ TEST(Supervise, T11_WhoReturnsAtTheMomentAnotherFailsHasEndedForGood) {
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_all), [&](Supervisor& s) {
+      co_await supervise(Supervision(RestartStrategy::one_for_all), [&](Supervisor& s) {
         s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{5});
         s.transient("returns", returns);
       });
@@ -267,7 +268,7 @@ TEST(Supervise, T11_ASiblingThatAnswersTheCancelByReturningIsStillRestarted) {
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_all), [&](Supervisor& s) {
+      co_await supervise(Supervision(RestartStrategy::one_for_all), [&](Supervisor& s) {
         s.transient("polite", polite);
         s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{5});
       });
@@ -295,9 +296,9 @@ TEST(Supervise, T11_EveryStartGetsAFreshCopyOfTheArguments) {
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_one).intensity(2, 1s), [&](Supervisor& s) {
-        s.permanent("eats", take_ref, "text", std::vector<int>{7, 8});
-      });
+      co_await supervise(
+          Supervision(RestartStrategy::one_for_one).intensity(2, 1s),
+          [&](Supervisor& s) { s.permanent("eats", take_ref, "text", std::vector<int>{7, 8}); });
     };
     const auto error = co_await error_of(tree());
     EXPECT_EQ(code_of(error), Errc::supervision_failed);
@@ -324,7 +325,7 @@ TEST(Supervise, T11_ArgumentsThatCannotBeCopiedAreAFailureOfTheChild) {
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_one).intensity(3, 1s),
+      co_await supervise(Supervision(RestartStrategy::one_for_one).intensity(3, 1s),
                          [&](Supervisor& s) { s.permanent("works", works, Fragile()); });
     };
     try {
@@ -348,7 +349,7 @@ TEST(Supervise, T11_WhatAChildSpawnsEndsWithItAndFailsIt) {
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_one),
+      co_await supervise(Supervision(RestartStrategy::one_for_one),
                          [&](Supervisor& s) { s.permanent("parent", parent); });
     };
     const auto error = co_await error_of(tree());
@@ -375,7 +376,7 @@ End end_of(std::uint32_t restarts, Duration period, Options options = Options().
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_one).intensity(restarts, period),
+      co_await supervise(Supervision(RestartStrategy::one_for_one).intensity(restarts, period),
                          [&](Supervisor& s) { s.permanent("fails", fails); });
     };
     try {
@@ -417,7 +418,7 @@ TEST(Supervise, T11_TheHistoryKeepsTheLastHundred) {
       throw std::runtime_error("failed");
     };
     try {
-      co_await supervise(Supervision(Strategy::one_for_one).intensity(2, 15ms),
+      co_await supervise(Supervision(RestartStrategy::one_for_one).intensity(2, 15ms),
                          [&](Supervisor& s) { s.permanent("fails", fails); });
     } catch (const SupervisionFailed& failed) {
       EXPECT_EQ(failed.history().size(), 100u);
@@ -432,10 +433,11 @@ TEST(Supervise, T11_TheErrorTellsTheWholeStory) {
   std::string what;
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_one).intensity(2, 10s), [&](Supervisor& s) {
-        s.permanent("db", &Stage::worker, &stage, "db", std::vector<int>{1500, 1500});
-        s.permanent("cache", &Stage::worker, &stage, "cache", std::vector<int>{2000});
-      });
+      co_await supervise(
+          Supervision(RestartStrategy::one_for_one).intensity(2, 10s), [&](Supervisor& s) {
+            s.permanent("db", &Stage::worker, &stage, "db", std::vector<int>{1500, 1500});
+            s.permanent("cache", &Stage::worker, &stage, "cache", std::vector<int>{2000});
+          });
     };
     what = what_of(co_await error_of(tree()));
   };
@@ -458,12 +460,12 @@ TEST(Supervise, T11_TheWaitDoublesUpToItsLimitAndBeginsAnewWhenTheChildStaysUp) 
   Stage stage;
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_one).intensity(10, 1s).backoff(10ms, 35ms),
-                         [&](Supervisor& s) {
-                           s.permanent("a", &Stage::worker, &stage, "a",
-                                       std::vector<int>{0, 0, 0, 0, 1000, 0});
-                           s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{});
-                         });
+      co_await supervise(
+          Supervision(RestartStrategy::one_for_one).intensity(10, 1s).backoff(10ms, 35ms),
+          [&](Supervisor& s) {
+            s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{0, 0, 0, 0, 1000, 0});
+            s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{});
+          });
     };
     co_await within(1200ms, tree());
   };
@@ -480,12 +482,13 @@ TEST(Supervise, T11_ChildrenBackOffEachForItself) {
   Stage stage;
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_one).intensity(9, 1s).backoff(10ms, 80ms),
-                         [&](Supervisor& s) {
-                           s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{0, 0});
-                           s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{15});
-                           s.permanent("c", &Stage::worker, &stage, "c", std::vector<int>{25});
-                         });
+      co_await supervise(
+          Supervision(RestartStrategy::one_for_one).intensity(9, 1s).backoff(10ms, 80ms),
+          [&](Supervisor& s) {
+            s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{0, 0});
+            s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{15});
+            s.permanent("c", &Stage::worker, &stage, "c", std::vector<int>{25});
+          });
     };
     co_await within(50ms, tree());
   };
@@ -501,10 +504,11 @@ TEST(Supervise, T11_CancelledWhileBackingOffItStartsNobodyAgain) {
   const auto program = [&]() -> Task<void> {
     scheduler = Scheduler::current();
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_all).backoff(1h, 1h), [&](Supervisor& s) {
-        s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{5});
-        s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{});
-      });
+      co_await supervise(Supervision(RestartStrategy::one_for_all).backoff(1h, 1h),
+                         [&](Supervisor& s) {
+                           s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{5});
+                           s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{});
+                         });
     };
     auto supervisor = spawn(tree);
     co_await sleep(20ms);
@@ -526,12 +530,13 @@ TEST(Supervise, T11_AnEarlierChildThatFailsDuringABackOffTakesTheWaitingOnesAlon
   Stage stage;
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::rest_for_one).intensity(5, 1s).backoff(10ms, 80ms),
-                         [&](Supervisor& s) {
-                           s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{25});
-                           s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{2, 8});
-                           s.permanent("c", &Stage::worker, &stage, "c", std::vector<int>{});
-                         });
+      co_await supervise(
+          Supervision(RestartStrategy::rest_for_one).intensity(5, 1s).backoff(10ms, 80ms),
+          [&](Supervisor& s) {
+            s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{25});
+            s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{2, 8});
+            s.permanent("c", &Stage::worker, &stage, "c", std::vector<int>{});
+          });
     };
     co_await within(60ms, tree());
   };
@@ -547,11 +552,12 @@ TEST(Supervise, T11_NobodyWakesForATimeThatWasPutOff) {
   Stage stage;
   Scheduler scheduler(stage.options());
   const auto tree = [&]() -> Task<void> {
-    co_await supervise(Supervision(Strategy::rest_for_one).intensity(3, 1min).backoff(10ms, 10ms),
-                       [&](Supervisor& s) {
-                         s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{5});
-                         s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{1});
-                       });
+    co_await supervise(
+        Supervision(RestartStrategy::rest_for_one).intensity(3, 1min).backoff(10ms, 10ms),
+        [&](Supervisor& s) {
+          s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{5});
+          s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{1});
+        });
   };
   scheduler.spawn(tree);
   scheduler.run_until(Time(10ms));
@@ -568,17 +574,21 @@ TEST(Supervise, T11_NonsenseTimesAreRefused) {
     const auto refused = [](Supervision how) {
       return code_of(thrown_by([&] { static_cast<void>(supervise(how, [](Supervisor&) {})); }));
     };
-    EXPECT_EQ(refused(Supervision(Strategy::one_for_one).intensity(1, -1ns)), Errc::bad_argument);
-    EXPECT_EQ(refused(Supervision(Strategy::one_for_one).backoff(-1ns, 1s)), Errc::bad_argument);
-    EXPECT_EQ(refused(Supervision(Strategy::one_for_one).backoff(2s, 1s)), Errc::bad_argument);
-    EXPECT_EQ(refused(Supervision(Strategy::one_for_one)), std::nullopt);
+    EXPECT_EQ(refused(Supervision(RestartStrategy::one_for_one).intensity(1, -1ns)),
+              Errc::bad_argument);
+    EXPECT_EQ(refused(Supervision(RestartStrategy::one_for_one).backoff(-1ns, 1s)),
+              Errc::bad_argument);
+    EXPECT_EQ(refused(Supervision(RestartStrategy::one_for_one).backoff(2s, 1s)),
+              Errc::bad_argument);
+    EXPECT_EQ(refused(Supervision(RestartStrategy::one_for_one)), std::nullopt);
     co_return;
   };
   run_program(program);
-  EXPECT_EQ(code_of(thrown_by([] {
-              static_cast<void>(supervise(Supervision(Strategy::one_for_one), [](Supervisor&) {}));
-            })),
-            Errc::no_task);
+  EXPECT_EQ(
+      code_of(thrown_by([] {
+        static_cast<void>(supervise(Supervision(RestartStrategy::one_for_one), [](Supervisor&) {}));
+      })),
+      Errc::no_task);
 }
 
 // ---- Failures inside a restart ----
@@ -596,7 +606,7 @@ TEST(Supervise, T11_ASiblingThatFailsWhileItIsStoppedIsWrittenDownAndRestarted) 
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_all), [&](Supervisor& s) {
+      co_await supervise(Supervision(RestartStrategy::one_for_all), [&](Supervisor& s) {
         s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{5, 5});
         s.permanent("bad", bad_loser);
         s.permanent("c", &Stage::worker, &stage, "c", std::vector<int>{});
@@ -623,11 +633,12 @@ TEST(Supervise, T11_ChildrenThatFailAtTheSameTimeAreOneRestart) {
   Stage stage;
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_all).intensity(1, 1s), [&](Supervisor& s) {
-        s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{5});
-        s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{5});
-        s.transient("c", &Stage::worker, &stage, "c", std::vector<int>{5});
-      });
+      co_await supervise(Supervision(RestartStrategy::one_for_all).intensity(1, 1s),
+                         [&](Supervisor& s) {
+                           s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{5});
+                           s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{5});
+                           s.transient("c", &Stage::worker, &stage, "c", std::vector<int>{5});
+                         });
     };
     EXPECT_TRUE((co_await within(20ms, tree())).timed_out());
   };
@@ -646,11 +657,12 @@ TEST(Supervise, T11_AChildThatCrashesAtOnceDuringARestartDoesNotLoseItsSiblings)
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_all).intensity(3, 1s), [&](Supervisor& s) {
-        s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{});
-        s.permanent("crash", crash_early);
-        s.permanent("c", &Stage::worker, &stage, "c", std::vector<int>{});
-      });
+      co_await supervise(Supervision(RestartStrategy::one_for_all).intensity(3, 1s),
+                         [&](Supervisor& s) {
+                           s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{});
+                           s.permanent("crash", crash_early);
+                           s.permanent("c", &Stage::worker, &stage, "c", std::vector<int>{});
+                         });
     };
     EXPECT_TRUE((co_await within(20ms, tree())).timed_out());
   };
@@ -666,7 +678,7 @@ TEST(Supervise, T11_CancelledWhileItStopsSiblingsItStopsTheRestAndRestartsNobody
   Stage stage;
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_all), [&](Supervisor& s) {
+      co_await supervise(Supervision(RestartStrategy::one_for_all), [&](Supervisor& s) {
         s.permanent("a", &Stage::slow, &stage, "a", 1);
         s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{5});
         s.permanent("c", &Stage::slow, &stage, "c", 20);
@@ -684,7 +696,7 @@ TEST(Supervise, T11_CancelledBeforeItStartsNoChildBegins) {
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
       this_task::cancel("too late");
-      co_await supervise(Supervision(Strategy::one_for_one), [&](Supervisor& s) {
+      co_await supervise(Supervision(RestartStrategy::one_for_one), [&](Supervisor& s) {
         s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{});
       });
     };
@@ -702,17 +714,19 @@ TEST(Supervise, T11_AnInnerSupervisorThatGivesUpIsAChildThatFailed) {
   Trace story;
   const auto inner = [&]() -> Task<void> {
     stage.note("+inner");
-    co_await supervise(Supervision(Strategy::one_for_one).intensity(1, 1s), [&](Supervisor& s) {
-      s.permanent("x", &Stage::worker, &stage, "x", std::vector<int>{5, 5, 5, 5, 5, 5});
-      s.permanent("y", &Stage::worker, &stage, "y", std::vector<int>{});
-    });
+    co_await supervise(
+        Supervision(RestartStrategy::one_for_one).intensity(1, 1s), [&](Supervisor& s) {
+          s.permanent("x", &Stage::worker, &stage, "x", std::vector<int>{5, 5, 5, 5, 5, 5});
+          s.permanent("y", &Stage::worker, &stage, "y", std::vector<int>{});
+        });
   };
   const auto program = [&]() -> Task<void> {
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_one).intensity(1, 1s), [&](Supervisor& s) {
-        s.permanent("inner", inner);
-        s.permanent("z", &Stage::worker, &stage, "z", std::vector<int>{});
-      });
+      co_await supervise(Supervision(RestartStrategy::one_for_one).intensity(1, 1s),
+                         [&](Supervisor& s) {
+                           s.permanent("inner", inner);
+                           s.permanent("z", &Stage::worker, &stage, "z", std::vector<int>{});
+                         });
     };
     try {
       co_await tree();
@@ -744,7 +758,7 @@ TEST(Supervise, T11_EverySeedOfTheOrderEndsInTheSameWay) {
     const auto program = [&]() -> Task<void> {
       const auto tree = [&]() -> Task<void> {
         co_await supervise(
-            Supervision(Strategy::rest_for_one).intensity(4, 1s).backoff(3ms, 10ms),
+            Supervision(RestartStrategy::rest_for_one).intensity(4, 1s).backoff(3ms, 10ms),
             [&](Supervisor& s) {
               s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{31, 40});
               s.permanent("b", &Stage::worker, &stage, "b", std::vector<int>{12, 8});
@@ -777,7 +791,7 @@ TEST(Supervise, T11_ChildrenHaveThePriorityThatIsAskedFor) {
       EXPECT_EQ(this_task::name(), "child");
       co_return;
     };
-    co_await supervise(Supervision(Strategy::one_for_one).priority(kSystemPriority),
+    co_await supervise(Supervision(RestartStrategy::one_for_one).priority(kSystemPriority),
                        [&](Supervisor& s) { s.transient("child", child); });
   };
   run_program(program);
@@ -790,10 +804,11 @@ TEST(Supervise, T11_AChildThatThereIsNoRoomForHasFailedAndIsTriedAgain) {
     co_await sleep(10ms);
   };
   const auto program = [&]() -> Task<void> {
-    co_await supervise(Supervision(Strategy::one_for_one).backoff(15ms, 15ms), [&](Supervisor& s) {
-      s.transient("a", brief, "a");
-      s.transient("b", brief, "b");
-    });
+    co_await supervise(Supervision(RestartStrategy::one_for_one).backoff(15ms, 15ms),
+                       [&](Supervisor& s) {
+                         s.transient("a", brief, "a");
+                         s.transient("b", brief, "b");
+                       });
   };
   run_program(program, stage.options().limit_tasks(2));
   EXPECT_EQ(stage.trace, Trace({"0 +a", "15 +b"}));
@@ -808,7 +823,7 @@ TEST(Supervise, W8_AReportNamesTheChildrenThatAreWaitedFor) {
     co_await never.future();
   };
   const auto tree = [&]() -> Task<void> {
-    co_await supervise(Supervision(Strategy::one_for_one), [&](Supervisor& s) {
+    co_await supervise(Supervision(RestartStrategy::one_for_one), [&](Supervisor& s) {
       s.permanent("one", stuck);
       s.permanent("two", stuck);
     });
@@ -825,10 +840,11 @@ TEST(Supervise, T11_ASchedulerThatGoesTakesASupervisorWithIt) {
   {
     Scheduler scheduler(stage.options());
     const auto tree = [&]() -> Task<void> {
-      co_await supervise(Supervision(Strategy::one_for_all).backoff(1h, 1h), [&](Supervisor& s) {
-        s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{5});
-        s.permanent("b", &Stage::slow, &stage, "b", 100);
-      });
+      co_await supervise(Supervision(RestartStrategy::one_for_all).backoff(1h, 1h),
+                         [&](Supervisor& s) {
+                           s.permanent("a", &Stage::worker, &stage, "a", std::vector<int>{5});
+                           s.permanent("b", &Stage::slow, &stage, "b", 100);
+                         });
     };
     scheduler.spawn(tree);
     scheduler.run_until(Time(6ms));

@@ -34,7 +34,7 @@ struct Stage {
   Channel<int> full = channel<int>(0);
   Mailbox<int> box{4};
   MailSender<int> sender;
-  Event event;
+  ManualResetEvent event;
   Mutex mutex;
   std::optional<Mutex::Guard> held;
   Promise<int> promise;
@@ -304,7 +304,7 @@ class AwaitableMatrix : public testing::TestWithParam<std::tuple<ReactorKind, En
         auto handle = scheduler.spawn(std::ref(program));
         scheduler.run();
         handle.waitable().mark_observed();
-        EXPECT_EQ(handle.state(), State::completed) << what_of(handle.waitable().error());
+        EXPECT_EQ(handle.state(), TaskState::completed) << what_of(handle.waitable().error());
         EXPECT_EQ(scheduler.reactor().in_flight(), 0u);
         EXPECT_EQ(scheduler.live_tasks(), 0u);
         EXPECT_EQ(scheduler.armed_timers(), 0u);

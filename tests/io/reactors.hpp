@@ -15,13 +15,15 @@
 
 namespace tiffany {
 
-inline std::size_t open_descriptors() {
+inline std::size_t entries_of(const char* path) {
   std::size_t count = 0;
-  DIR* const directory = opendir("/proc/self/fd");
+  DIR* const directory = opendir(path);
   while (readdir(directory) != nullptr) ++count;
   closedir(directory);
   return count;
 }
+inline std::size_t open_descriptors() { return entries_of("/proc/self/fd"); }
+inline std::size_t running_threads() { return entries_of("/proc/self/task"); }
 
 class OnEveryReactor : public testing::TestWithParam<ReactorKind> {
  protected:

@@ -90,9 +90,9 @@ TEST_P(TlsCancelTest, C3_AHandshakeCanBeCancelledAtEverySuspension) {
         while (!accepted.done() || !connected.done()) run_one(scheduler);
         // A handshake that was over when the cancel came is over.
         const TlsStream& made = victim_is_client ? streams.client : streams.server;
-        EXPECT_EQ(victim.state() == State::completed, static_cast<bool>(made));
+        EXPECT_EQ(victim.state() == TaskState::completed, static_cast<bool>(made));
         EXPECT_TRUE(other.done());
-        EXPECT_TRUE(hit || other.state() == State::completed);
+        EXPECT_TRUE(hit || other.state() == TaskState::completed);
         other.waitable().mark_observed();
         streams = TlsPair();
         scheduler.run();
@@ -228,7 +228,7 @@ TEST_P(TlsCancelTest, C3_WhatACancelledWriteHasTakenGoesFirstWithTheNextOne) {
   };
   auto handle = scheduler.spawn(program, &streams);
   scheduler.run();
-  EXPECT_EQ(handle.state(), State::completed);
+  EXPECT_EQ(handle.state(), TaskState::completed);
 }
 
 TEST_P(TlsCancelTest, C3_AWriteThatIsCancelledBeforeItBeginsTakesNothing) {
@@ -242,7 +242,7 @@ TEST_P(TlsCancelTest, C3_AWriteThatIsCancelledBeforeItBeginsTakesNothing) {
       },
       &streams.client);
   scheduler.run();
-  EXPECT_EQ(late.state(), State::cancelled);
+  EXPECT_EQ(late.state(), TaskState::cancelled);
   EXPECT_EQ(streams.client.written(), 0u);
   EXPECT_EQ(streams.client.unsent(), 0u);
 }

@@ -1,6 +1,7 @@
-# cmake -D COMPILER= -D SOURCE= -D INCLUDE= [-D SENTENCE=] -P compile.cmake
+# cmake -D COMPILER= -D SOURCE= -D INCLUDE= [-D SENTENCE= [-D ALONE=1]] -P compile.cmake
 #
-# With a SENTENCE (a regular expression): SOURCE must not compile and an error must say that.
+# With a SENTENCE (a regular expression): SOURCE must not compile and an error must say that; ALONE: and
+# no other error may follow.
 # Without: SOURCE must compile.
 execute_process(
   COMMAND ${COMPILER} -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I ${INCLUDE} ${SOURCE}
@@ -17,4 +18,10 @@ elseif(NOT output MATCHES "error: [^\n]*${SENTENCE}")
   message(FATAL_ERROR
     "${SOURCE} did not compile, as it should, but no error that was printed matches\n"
     "  ${SENTENCE}\nThe compiler said:\n${output}")
+elseif(ALONE)
+  string(REGEX MATCHALL "error: " errors "${output}")
+  list(LENGTH errors count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "${SOURCE} gave ${count} errors, and one is enough:\n${output}")
+  endif()
 endif()

@@ -3,4 +3,4 @@
 
 inline constexpr tiffany::StateKey<int> kCount{"count"};
 
-void program() { tiffany::put(kCount, "three"); }
+void program() { put(kCount, "three"); }

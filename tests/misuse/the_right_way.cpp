@@ -65,7 +65,7 @@ Task<void> program() {
   });
   spawn.after(copied, copied.id())(twice, 6);
   spawn.from(copied)(twice);
-  co_await supervise(Supervision(Strategy::one_for_one), [&](Supervisor& s) {
+  co_await supervise(Supervision(RestartStrategy::one_for_one), [&](Supervisor& s) {
     s.transient("child", shared, std::make_shared<int>(7));
   });
   const Request request{"kept in a variable"};

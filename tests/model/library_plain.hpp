@@ -158,14 +158,14 @@ inline std::string run_plain(World& world, const Statement& s, Place place) {
     case Op::scope_limit:
       return run_on_scope(s, place.scope);
     case Op::ask:
-      return text_of_value(&tiffany::ask(kContext[s.key]));
+      return text_of_value(&ask(kContext[s.key]));
     case Op::lookup:
-      return text_of_value(tiffany::lookup(kContext[s.key]));
+      return text_of_value(lookup(kContext[s.key]));
     case Op::put:
-      tiffany::put(state_key(s.key), s.number);
+      put(state_key(s.key), s.number);
       return "done";
     case Op::get:
-      return text_of_value(tiffany::get(state_key(s.key)));
+      return text_of_value(get(state_key(s.key)));
     case Op::tell:
       tiffany::tell(why);
       return "done";

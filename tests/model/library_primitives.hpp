@@ -73,7 +73,7 @@ class SyncWorld {
   std::deque<tiffany::Mutex> mutexes;
   std::deque<tiffany::SharedMutex> shared_mutexes;
   std::deque<tiffany::Semaphore> semaphores;
-  std::deque<tiffany::Event> events;
+  std::deque<tiffany::ManualResetEvent> events;
   std::deque<tiffany::Latch> latches;
   std::deque<tiffany::Barrier> barriers;
   std::deque<tiffany::Condition> conditions;

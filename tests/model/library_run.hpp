@@ -133,9 +133,9 @@ inline tiffany::Task<void> run_child(World* world, const Statement* s, std::size
 }
 
 inline tiffany::Supervision supervision_for(const Supervision& how) {
-  tiffany::Strategy strategy = tiffany::Strategy::one_for_one;
-  if (how.strategy == Strategy::one_for_all) strategy = tiffany::Strategy::one_for_all;
-  if (how.strategy == Strategy::rest_for_one) strategy = tiffany::Strategy::rest_for_one;
+  tiffany::RestartStrategy strategy = tiffany::RestartStrategy::one_for_one;
+  if (how.strategy == Strategy::one_for_all) strategy = tiffany::RestartStrategy::one_for_all;
+  if (how.strategy == Strategy::rest_for_one) strategy = tiffany::RestartStrategy::rest_for_one;
   return tiffany::Supervision(strategy)
       .intensity(static_cast<std::uint32_t>(how.restarts), tiffany::Duration(how.period))
       .backoff(tiffany::Duration(how.first_wait), tiffany::Duration(how.longest_wait))
@@ -270,7 +270,7 @@ inline Lines final_states(const World& world) {
     const tiffany::Handle<int>& handle = world.handles[i];
     if (!handle) continue;
     std::string line = task_name(i) + " " + name_of(handle.state());
-    if (handle.state() == tiffany::State::completed) {
+    if (handle.state() == tiffany::TaskState::completed) {
       line += " " + std::to_string(handle.value(false));
     } else if (handle.done()) {
       line += " " + world.text_of(handle.waitable().error());

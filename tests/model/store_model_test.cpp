@@ -169,7 +169,7 @@ class Worker {
   }
   void append(const std::vector<Known>& chosen) {
     for (const Known& known : chosen) {
-      if (known.handle.state() == State::cancelled) continue;
+      if (known.handle.state() == TaskState::cancelled) continue;
       copies_.log.insert(copies_.log.end(), known.told->begin(), known.told->end());
     }
   }

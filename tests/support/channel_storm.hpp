@@ -158,7 +158,7 @@ class ChannelStorm {
     }
     co_await all_settled(all);
     for (const Handle<void>& handle : all) {
-      if (handle.state() == State::failed && complaint_.empty()) complaint_ = "a task failed";
+      if (handle.state() == TaskState::failed && complaint_.empty()) complaint_ = "a task failed";
     }
   }
 

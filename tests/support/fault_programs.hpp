@@ -285,14 +285,14 @@ inline Task<void> supervisors() {
       s.transient("another", counted, std::ref(inside), 4);
       s.temporary("temporary", fails, std::ref(inside), 1);
     };
-    co_await supervise(Supervision(Strategy::one_for_all).intensity(9, 1s).backoff(1ms, 4ms),
+    co_await supervise(Supervision(RestartStrategy::one_for_all).intensity(9, 1s).backoff(1ms, 4ms),
                        family);
     const auto hopeless = [&](Supervisor& s) {
       s.permanent("hopeless", fails, std::ref(inside), 1);
       s.permanent("waits", waits, std::ref(inside));
     };
     try {
-      co_await supervise(Supervision(Strategy::one_for_one).intensity(1, 1s), hopeless);
+      co_await supervise(Supervision(RestartStrategy::one_for_one).intensity(1, 1s), hopeless);
     } catch (const SupervisionFailed&) {
     }
   });

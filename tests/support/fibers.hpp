@@ -24,7 +24,7 @@ void run_fiber_on(Scheduler& scheduler, F& program) {
     scheduler.run();
     ASSERT_TRUE(handle.done());
     handle.waitable().mark_observed();
-    EXPECT_EQ(handle.state(), State::completed) << what_of(handle.waitable().error());
+    EXPECT_EQ(handle.state(), TaskState::completed) << what_of(handle.waitable().error());
   }
   expect_no_fiber_left(scheduler);
 }

@@ -90,7 +90,7 @@ void run_on_scheduler(Scheduler& scheduler, F& program) {
     scheduler.run();
     ASSERT_TRUE(handle.done());
     handle.waitable().mark_observed();
-    EXPECT_EQ(handle.state(), State::completed) << what_of(handle.waitable().error());
+    EXPECT_EQ(handle.state(), TaskState::completed) << what_of(handle.waitable().error());
   }
   expect_nothing_left(scheduler);
 }

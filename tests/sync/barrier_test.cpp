@@ -46,7 +46,7 @@ TEST(Barrier, ACancelledTaskHasNotComeAndDropMakesUpForIt) {
     EXPECT_EQ(barrier.waiting(), 1u);
     auto c = spawn(std::ref(work));
     co_await yield();
-    EXPECT_EQ(b.state(), State::blocked) << "two of three";
+    EXPECT_EQ(b.state(), TaskState::blocked) << "two of three";
     barrier.drop();
     EXPECT_EQ(barrier.parties(), 2u);
     const auto ends = co_await gather(b, c);

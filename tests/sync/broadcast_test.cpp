@@ -94,7 +94,7 @@ TEST(Broadcast, ThoseWhoWaitGoOnInTheOrderTheyCame) {
     auto b = spawn(std::ref(listen), "b");
     auto c = spawn(std::ref(listen), "c");
     co_await yield();
-    EXPECT_EQ(b.state(), State::blocked);
+    EXPECT_EQ(b.state(), TaskState::blocked);
     b.cancel();
     numbers.send(1);
     co_await gather(a, c);
@@ -112,11 +112,11 @@ TEST(Broadcast, ACancelLeavesTheReceiverWhereItWas) {
     EXPECT_TRUE(timed_out);
     EXPECT_EQ(now(), Time(1ms));
     numbers.send(1);
-    Event set(true);
+    ManualResetEvent set(true);
     const auto lost = co_await race(set.wait(), receiver.recv());
     EXPECT_EQ(lost.index, 0u);
     EXPECT_EQ(receiver.size(), 1u) << "the race left it alone";
-    Event never;
+    ManualResetEvent never;
     auto won = co_await race(never.wait(), receiver.recv());
     EXPECT_EQ(won.index, 1u);
     EXPECT_EQ(*std::get<1>(won.value), 1);

@@ -65,7 +65,7 @@ TEST(ChannelClose, SendingWhenTheLastReceiverIsGoneIsAnErrorWithASentence) {
     co_await numbers.sender.send(1);
     auto waiting = spawn(send, numbers.sender, 2);
     co_await yield();
-    EXPECT_EQ(waiting.state(), State::blocked);
+    EXPECT_EQ(waiting.state(), TaskState::blocked);
     other = Receiver<int>();
     EXPECT_TRUE(numbers.sender.closed());
     const auto error = co_await error_of(waiting);

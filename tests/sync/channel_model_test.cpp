@@ -111,7 +111,7 @@ TEST(ChannelModel, DoesWhatTheReferenceDoes) {
     auto numbers = channel<int>(capacity);
     Reference reference(capacity);
     Operations operations;
-    Event never;
+    ManualResetEvent never;
     const auto send = [&](int self, std::uint64_t how) -> Task<void> {
       int value = self;
       reference.send(self, self);

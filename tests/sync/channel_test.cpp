@@ -50,13 +50,13 @@ TEST(Channel, ASendWaitsWhileItIsFullAndGoesOnWhenOneIsTaken) {
     auto numbers = channel<int>(2);
     auto sender = spawn(send_all, numbers.sender, std::vector<int>{1, 2, 3, 4});
     co_await sleep(1ms);
-    EXPECT_EQ(sender.state(), State::blocked);
+    EXPECT_EQ(sender.state(), TaskState::blocked);
     EXPECT_EQ(numbers.sender.size(), 2u);
     EXPECT_EQ(numbers.receiver.try_recv(), 1);
-    EXPECT_EQ(sender.state(), State::ready) << "its value has taken the place that became free";
+    EXPECT_EQ(sender.state(), TaskState::ready) << "its value has taken the place that became free";
     EXPECT_EQ(numbers.sender.size(), 2u);
     co_await sleep(1ms);
-    EXPECT_EQ(sender.state(), State::blocked) << "with the fourth";
+    EXPECT_EQ(sender.state(), TaskState::blocked) << "with the fourth";
     EXPECT_EQ(numbers.receiver.try_recv(), 2);
     EXPECT_EQ(numbers.receiver.try_recv(), 3);
     EXPECT_EQ(numbers.receiver.try_recv(), 4);
@@ -74,7 +74,7 @@ TEST(Channel, AValueIsHandedToTheOneWhoWaitsAndNobodyCanTakeItOnTheWay) {
     auto first = spawn(std::ref(receive));
     co_await yield();
     co_await numbers.sender.send(1);
-    EXPECT_EQ(first.state(), State::ready);
+    EXPECT_EQ(first.state(), TaskState::ready);
     EXPECT_EQ(numbers.receiver.size(), 0u);
     EXPECT_EQ(numbers.receiver.try_recv(), std::nullopt) << "it is the other's already";
     const auto received = co_await first;
@@ -117,7 +117,7 @@ TEST(Channel, OneWithoutRoomMakesSenderAndReceiverMeet) {
     auto numbers = channel<int>(0);
     auto sender = spawn(send_all, numbers.sender, std::vector<int>{1, 2});
     co_await sleep(1ms);
-    EXPECT_EQ(sender.state(), State::blocked) << "nobody takes it";
+    EXPECT_EQ(sender.state(), TaskState::blocked) << "nobody takes it";
     EXPECT_EQ(numbers.sender.size(), 0u);
     EXPECT_EQ(numbers.sender.try_send(9), Posted::full);
     EXPECT_EQ(numbers.receiver.try_recv(), 1) << "from the hand of the one who waits";
@@ -149,7 +149,7 @@ TEST(Channel, RecvManyTakesWhatIsThereAndWaitsOnlyForTheFirst) {
     };
     auto waiting = spawn.with_priority(20)(std::ref(receive));
     co_await sleep(1ms);
-    EXPECT_EQ(waiting.state(), State::blocked);
+    EXPECT_EQ(waiting.state(), TaskState::blocked);
     co_await send_all(numbers.sender, list(6, 7, 8));
     some = co_await waiting;
     EXPECT_EQ(some, std::vector<int>({6, 7, 8})) << "with what came before it went on";
@@ -161,7 +161,7 @@ TEST(Channel, RecvManyLetsThoseInWhoWaitWithTheirValues) {
     auto numbers = channel<int>(2);
     auto sender = spawn(send_all, numbers.sender, std::vector<int>{1, 2, 3, 4, 5});
     co_await yield();
-    EXPECT_EQ(sender.state(), State::blocked);
+    EXPECT_EQ(sender.state(), TaskState::blocked);
     const auto some = co_await numbers.receiver.recv_many(100);
     EXPECT_EQ(some, std::vector<int>({1, 2, 3})) << "two and the one that waited";
     numbers.receiver.close();
@@ -242,9 +242,9 @@ TEST(Channel, SenderAndReceiverCanBeUsedFromOutsideOfAnyTask) {
   Scheduler scheduler(Options().virtual_time());
   auto receiver = scheduler.spawn(receive_all, numbers.receiver);
   scheduler.step_until_idle();
-  EXPECT_EQ(receiver.state(), State::blocked);
+  EXPECT_EQ(receiver.state(), TaskState::blocked);
   EXPECT_EQ(numbers.sender.try_send(2), Posted::accepted);
-  EXPECT_EQ(receiver.state(), State::ready) << "woken while nobody drives its scheduler";
+  EXPECT_EQ(receiver.state(), TaskState::ready) << "woken while nobody drives its scheduler";
   numbers.sender.close();
   scheduler.run();
   EXPECT_EQ(receiver.value(false), std::vector<int>({1, 2}));

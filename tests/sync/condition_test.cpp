@@ -69,7 +69,7 @@ TEST(Condition, NotifyOneWakesThemInTheOrderTheyCame) {
     shop.filled.notify_one();  // nobody waits, and it is not kept
     auto c = spawn(&Shop::wait_once, &shop, "c");
     co_await yield();
-    EXPECT_EQ(c.state(), State::blocked);
+    EXPECT_EQ(c.state(), TaskState::blocked);
     shop.filled.notify_all();
     co_await c;
   });
@@ -103,7 +103,7 @@ TEST(Condition, ACancelledWaiterHasTheLockWhenItUnwinds) {
     handle.cancel();
     co_await sleep(1ms);
     EXPECT_EQ(trace, Trace()) << "the lock is taken";
-    EXPECT_EQ(handle.state(), State::blocked);
+    EXPECT_EQ(handle.state(), TaskState::blocked);
     guard.unlock();
     const auto outcome = co_await handle.outcome();
     EXPECT_TRUE(outcome.cancelled());

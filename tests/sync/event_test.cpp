@@ -13,7 +13,7 @@ using namespace test;
 
 TEST(Event, AllWhoWaitGoOnInTheOrderTheyCameAndLaterOnesAtOnce) {
   run_program([]() -> Task<void> {
-    Event event;
+    ManualResetEvent event;
     Trace trace;
     const auto wait = [&](std::string name) -> Task<void> {
       co_await event.wait();
@@ -34,13 +34,13 @@ TEST(Event, AllWhoWaitGoOnInTheOrderTheyCameAndLaterOnesAtOnce) {
 
 TEST(Event, WhoWaitedWhenItWasSetGoesOnThoughItIsResetMeanwhile) {
   run_program([]() -> Task<void> {
-    Event event(true);
+    ManualResetEvent event(true);
     co_await event.wait();
     event.reset();
     const auto wait = [&]() -> Task<void> { co_await event.wait(); };
     auto handle = spawn(std::ref(wait));
     co_await yield();
-    EXPECT_EQ(handle.state(), State::blocked);
+    EXPECT_EQ(handle.state(), TaskState::blocked);
     event.set();
     event.reset();
     co_await handle;

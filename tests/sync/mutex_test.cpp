@@ -110,12 +110,12 @@ TEST(Mutex, CanBeLockedFromOutsideOfAnyTask) {
   const auto work = [&]() -> Task<void> { const auto lock = co_await mutex.lock(); };
   auto handle = scheduler.spawn(std::ref(work));
   scheduler.step_until_idle();
-  EXPECT_EQ(handle.state(), State::blocked);
+  EXPECT_EQ(handle.state(), TaskState::blocked);
   EXPECT_NE(scheduler.wait_report().find("a mutex held by code outside of any task"),
             std::string::npos);
   guard->unlock();
   scheduler.run();
-  EXPECT_EQ(handle.state(), State::completed);
+  EXPECT_EQ(handle.state(), TaskState::completed);
 }
 
 TEST(Mutex, WithinAndShieldTakeALock) {

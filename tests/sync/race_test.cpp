@@ -78,7 +78,7 @@ TEST(RaceOfCalls, I5_NoValueIsLostThatComesBeforeTheWinnerGoesOn) {
 TEST(RaceOfCalls, I5_DifferentKindsOfCallsAndHandlesMix) {
   run_program([]() -> Task<void> {
     auto numbers = channel<int>(1);
-    Event event;
+    ManualResetEvent event;
     Mutex mutex;
     auto guard = mutex.try_lock();
     Promise<std::string> word;
@@ -118,7 +118,7 @@ TEST(RaceOfCalls, I5_DifferentKindsOfCallsAndHandlesMix) {
     co_await selector;
     EXPECT_EQ(winners, std::vector<std::size_t>({0, 1, 2, 3}));
     EXPECT_FALSE(never.waitable().has_waiters());
-    EXPECT_EQ(never.state(), State::blocked) << "a handle that loses goes on";
+    EXPECT_EQ(never.state(), TaskState::blocked) << "a handle that loses goes on";
     never.cancel();
   });
 }
@@ -128,7 +128,7 @@ TEST(RaceOfCalls, I5_EveryCallOfTheModuleCanTakePart) {
     auto full = channel<int>(1);
     co_await full.sender.send(0);
     auto empty = channel<int>(1);
-    Event event;
+    ManualResetEvent event;
     Latch latch(1);
     Barrier barrier(2);
     Semaphore semaphore(1);
@@ -160,7 +160,7 @@ TEST(RaceOfCalls, I5_EveryCallOfTheModuleCanTakePart) {
     for (std::size_t i = 0; i < decide.size(); ++i) {
       auto handle = spawn(std::ref(select));
       co_await yield();
-      EXPECT_EQ(handle.state(), State::blocked) << i;
+      EXPECT_EQ(handle.state(), TaskState::blocked) << i;
       decide[i]();
       co_await handle;
       EXPECT_EQ(winner, expected[i]);
@@ -177,7 +177,7 @@ TEST(RaceOfCalls, I5_EveryCallOfTheModuleCanTakePart) {
 
 TEST(RaceOfCalls, I5_AllOfOneTypeGiveThatType) {
   run_program([]() -> Task<void> {
-    Event a;
+    ManualResetEvent a;
     Latch b(0);
     const Won<void> won = co_await race(a.wait(), b.wait());
     EXPECT_EQ(won.index, 1u);
@@ -215,7 +215,7 @@ TEST(RaceOfCalls, I5_ErrorsDecideToo) {
   run_program([]() -> Task<void> {
     auto a = channel<int>(1);
     auto b = channel<int>(1);
-    Event event;
+    ManualResetEvent event;
     co_await b.sender.send(1);
     const auto select = [&]() -> Task<void> { co_await race(event.wait(), b.sender.send(2)); };
     auto handle = spawn(std::ref(select));
@@ -241,7 +241,7 @@ TEST(RaceOfCalls, I5_ErrorsDecideToo) {
 TEST(RaceOfCalls, I5_WithinGivesUpAllOfThem) {
   run_program([]() -> Task<void> {
     auto numbers = channel<int>(1);
-    Event event;
+    ManualResetEvent event;
     const auto late = co_await within(5ms, race(numbers.receiver.recv(), event.wait()));
     EXPECT_TRUE(late.timed_out());
     co_await numbers.sender.send(1);
@@ -265,7 +265,7 @@ TEST(RaceOfCalls, I5_ATaskDoesNotDealWithItself) {
     };
     auto handle = spawn(std::ref(both));
     co_await yield();
-    EXPECT_EQ(handle.state(), State::blocked);
+    EXPECT_EQ(handle.state(), TaskState::blocked);
     EXPECT_EQ(meet.receiver.try_recv(), 1);
     const auto index = co_await handle;
     EXPECT_EQ(index, 0u);
@@ -284,9 +284,9 @@ TEST(RaceOfCalls, I5_ATaskDoesNotDealWithItself) {
     // Behind the writer, twice. When the first place is left, the second must not be let in.
     auto twice = spawn(std::ref(either));
     co_await yield();
-    EXPECT_EQ(twice.state(), State::blocked);
+    EXPECT_EQ(twice.state(), TaskState::blocked);
     writer.cancel();
-    EXPECT_EQ(twice.state(), State::blocked) << "its first place is that of a writer";
+    EXPECT_EQ(twice.state(), TaskState::blocked) << "its first place is that of a writer";
     twice.cancel();
     const auto outcome = co_await twice.outcome();
     EXPECT_TRUE(outcome.cancelled());
@@ -300,7 +300,7 @@ TEST(RaceOfCalls, I5_WhatALoserHeldUpGoesOn) {
   run_program([]() -> Task<void> {
     SharedMutex mutex;
     Semaphore seats(2);
-    Event event;
+    ManualResetEvent event;
     auto reading = co_await mutex.lock_shared();
     auto seat = co_await seats.acquire();
     const auto select = [&]() -> Task<void> {
@@ -313,11 +313,11 @@ TEST(RaceOfCalls, I5_WhatALoserHeldUpGoesOn) {
     auto reader = spawn(std::ref(read));
     auto sitter = spawn(std::ref(sit));
     co_await yield();
-    EXPECT_EQ(reader.state(), State::blocked);
-    EXPECT_EQ(sitter.state(), State::blocked);
+    EXPECT_EQ(reader.state(), TaskState::blocked);
+    EXPECT_EQ(sitter.state(), TaskState::blocked);
     event.set();
-    EXPECT_EQ(reader.state(), State::ready);
-    EXPECT_EQ(sitter.state(), State::ready);
+    EXPECT_EQ(reader.state(), TaskState::ready);
+    EXPECT_EQ(sitter.state(), TaskState::ready);
     co_await gather(selector, reader, sitter);
   });
 }

@@ -84,9 +84,9 @@ TEST(RateLimiter, ACancelGivesUpThePlaceAndLosesNoTokens) {
     auto many = spawn(std::ref(ask), 4u);
     auto few = spawn(std::ref(ask), 1u);
     co_await sleep(5ms);
-    EXPECT_EQ(few.state(), State::blocked);
+    EXPECT_EQ(few.state(), TaskState::blocked);
     many.cancel();
-    EXPECT_EQ(few.state(), State::ready) << "it had only waited behind the other";
+    EXPECT_EQ(few.state(), TaskState::ready) << "it had only waited behind the other";
     const auto outcome = co_await many.outcome();
     EXPECT_TRUE(outcome.cancelled());
     co_await few;

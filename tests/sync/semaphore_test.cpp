@@ -62,9 +62,9 @@ TEST(Semaphore, ACancelledWaiterLetsThoseBehindItGoOn) {
     auto many = spawn(std::ref(sit), 2u);
     auto few = spawn(std::ref(sit), 1u);
     co_await yield();
-    EXPECT_EQ(few.state(), State::blocked);
+    EXPECT_EQ(few.state(), TaskState::blocked);
     many.cancel();
-    EXPECT_EQ(few.state(), State::ready) << "it had only waited behind the other";
+    EXPECT_EQ(few.state(), TaskState::ready) << "it had only waited behind the other";
     co_await few;
     EXPECT_EQ(seats.available(), 1u);
   });

@@ -61,7 +61,7 @@ TEST(SharedMutex, ACancelledWriterLetsTheReadersBehindItGoOn) {
     co_await yield();
     EXPECT_EQ(library.trace, Trace({"+r1"}));
     writer.cancel();
-    EXPECT_EQ(second.state(), State::ready);
+    EXPECT_EQ(second.state(), TaskState::ready);
     EXPECT_EQ(library.mutex.readers(), 2u);
     co_await gather(reader, second);
     EXPECT_EQ(library.trace, Trace({"+r1", "+r2", "-r1", "-r2"}));

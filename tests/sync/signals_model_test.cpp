@@ -52,7 +52,7 @@ Task<void> check_wait(Reference& reference, int self, Call call) {
 
 TEST(SignalsModel, AnEventDoesWhatTheReferenceDoes) {
   const auto program = [](Random& random) -> Task<void> {
-    Event event;
+    ManualResetEvent event;
     Reference reference;
     Operations operations;
     const auto wait = [&](int self) -> Task<void> {

@@ -56,7 +56,7 @@ class Stage {
   Mutex mutex;
   SharedMutex shared;
   Semaphore semaphore{1};
-  Event event;
+  ManualResetEvent event;
   Latch latch{1};
   Barrier barrier{2};
   Mutex door;
@@ -178,7 +178,7 @@ TEST_P(CancelOfSync, I4_WhileParkedTheWaitIsWithdrawnAtOnceAndTheCodeBehindItNev
     const auto body = [&]() -> Task<void> { co_await victim(stage, false); };
     auto handle = spawn(std::ref(body));
     co_await sleep(1ms);
-    EXPECT_EQ(handle.state(), State::blocked);
+    EXPECT_EQ(handle.state(), TaskState::blocked);
     EXPECT_EQ(trace, Trace());
     handle.cancel("while parked");
     if (std::string(GetParam().name) != "RaceOfTasks") stage.arrive();  // at once: nobody gets it
@@ -198,10 +198,10 @@ TEST_P(CancelOfSync, I4_AfterTheResultArrivedTheResultWinsAndTheNextSuspensionTh
     // Less urgent than everything else, so that it does not see its result before it is cancelled.
     auto handle = spawn.with_priority(20)(std::ref(body));
     co_await sleep(1ms);
-    EXPECT_EQ(handle.state(), State::blocked);
+    EXPECT_EQ(handle.state(), TaskState::blocked);
     stage.arrive();
-    for (int i = 0; i < 10 && handle.state() == State::blocked; ++i) co_await yield();
-    EXPECT_EQ(handle.state(), State::ready);
+    for (int i = 0; i < 10 && handle.state() == TaskState::blocked; ++i) co_await yield();
+    EXPECT_EQ(handle.state(), TaskState::ready);
     EXPECT_EQ(trace, Trace());
     handle.cancel();
     const auto outcome = co_await handle.outcome();
@@ -230,8 +230,8 @@ TEST_P(CancelOfAnsweredSync, I4_AnAnswerThatSpentTheQuantumIsNotLostToACancel) {
         stage.arrive();
         const auto body = [&]() -> Task<void> { co_await victim(stage, false); };
         auto handle = spawn(std::ref(body));
-        while (handle.state() == State::pending) co_await yield();
-        EXPECT_EQ(handle.state(), State::preempted);
+        while (handle.state() == TaskState::pending) co_await yield();
+        EXPECT_EQ(handle.state(), TaskState::preempted);
         handle.cancel();
         const auto outcome = co_await handle.outcome();
         EXPECT_TRUE(outcome.cancelled());

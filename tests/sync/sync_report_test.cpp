@@ -61,7 +61,7 @@ TEST(SyncReport, W8_ACircleThroughASharedMutexASemaphoreAndARace) {
   Scheduler scheduler(Options().virtual_time());
   SharedMutex mutex;
   Semaphore seats(2);
-  Event event;
+  ManualResetEvent event;
   const auto reader = [&]() -> Task<void> {
     const auto guard = co_await mutex.lock_shared();
     co_await yield();
@@ -89,7 +89,7 @@ TEST(SyncReport, W8_EveryPrimitiveSaysWhatIsWaitedFor) {
     co_await full.sender.send(0);
     auto empty = channel<int>(3);
     auto meet = channel<int>(0);
-    Event event;
+    ManualResetEvent event;
     Latch latch(2);
     Barrier barrier(3);
     Condition condition;
@@ -116,7 +116,7 @@ TEST(SyncReport, W8_EveryPrimitiveSaysWhatIsWaitedFor) {
         if (what == 9) static_cast<void>(co_await seats.acquire());
         if (what == 10) co_await race(event.wait(), never.future());
         if (what == 11) {
-          std::vector<Event::Wait> many;
+          std::vector<ManualResetEvent::Wait> many;
           for (int i = 0; i < 10; ++i) many.push_back(event.wait());
           co_await race(std::move(many));
         }

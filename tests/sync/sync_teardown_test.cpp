@@ -24,7 +24,7 @@ void expect_gone(std::unique_ptr<P> primitive, F await, const std::string& what)
     const auto wait = [&]() -> Task<void> { co_await await(*primitive); };
     const std::vector<Handle<void>> waiting = {spawn(std::ref(wait)), spawn(std::ref(wait))};
     co_await yield();
-    EXPECT_EQ(waiting[1].state(), State::blocked) << what;
+    EXPECT_EQ(waiting[1].state(), TaskState::blocked) << what;
     primitive.reset();
     for (const auto& handle : waiting) {
       const auto error = co_await error_of(handle);
@@ -37,12 +37,12 @@ void expect_gone(std::unique_ptr<P> primitive, F await, const std::string& what)
   });
 }
 
-Task<void> wait_for_event(Event& event) { co_await event.wait(); }
+Task<void> wait_for_event(ManualResetEvent& event) { co_await event.wait(); }
 Task<void> wait_for_latch(Latch& latch) { co_await latch.wait(); }
 Task<void> wait_at_barrier(Barrier& barrier) { static_cast<void>(co_await barrier.arrive()); }
 
 TEST(SyncGone, ThoseWhoWaitGetAnErrorThatSaysWhatWasDestroyed) {
-  expect_gone(std::make_unique<Event>(), wait_for_event, "an event");
+  expect_gone(std::make_unique<ManualResetEvent>(), wait_for_event, "an event");
   expect_gone(std::make_unique<Latch>(1u), wait_for_latch, "a latch");
   expect_gone(std::make_unique<Barrier>(3u), wait_at_barrier, "a barrier");
   Mutex door;
@@ -94,7 +94,7 @@ TEST(SyncGone, ALockThatWasHandedOverAndDestroyedBeforeItsTaskGoesOnIsGone) {
     auto handle = spawn(std::ref(lock));
     co_await yield();
     guard.unlock();
-    EXPECT_EQ(handle.state(), State::ready);
+    EXPECT_EQ(handle.state(), TaskState::ready);
     mutex.reset();
     const auto error = co_await error_of(handle);
     EXPECT_EQ(code_of(error), Errc::primitive_gone);
@@ -117,7 +117,7 @@ class SyncForce : public ::testing::Test {
   auto lives(F& body, Args&&... args) {
     auto handle = lives_.spawn(std::ref(body), std::forward<Args>(args)...);
     lives_.step_until_idle();
-    EXPECT_EQ(handle.state(), State::blocked);
+    EXPECT_EQ(handle.state(), TaskState::blocked);
     return handle;
   }
   void drop() {
@@ -148,9 +148,9 @@ TEST_F(SyncForce, ALockGoesOnToTheNext) {
   doomed(lock);
   auto next = lives(lock);
   guard.reset();
-  EXPECT_EQ(next.state(), State::blocked) << "the other one was first";
+  EXPECT_EQ(next.state(), TaskState::blocked) << "the other one was first";
   drop();
-  EXPECT_EQ(next.state(), State::completed);
+  EXPECT_EQ(next.state(), TaskState::completed);
   EXPECT_FALSE(mutex.locked());
 }
 
@@ -165,7 +165,7 @@ TEST_F(SyncForce, ASharedLockGoesOnToTheNext) {
   guard.reset();
   EXPECT_EQ(mutex.readers(), 2u);
   drop();
-  EXPECT_EQ(next.state(), State::completed);
+  EXPECT_EQ(next.state(), TaskState::completed);
   EXPECT_EQ(mutex.readers(), 0u);
 }
 
@@ -179,7 +179,7 @@ TEST_F(SyncForce, PermitsGoOnToTheNext) {
   permit.reset();
   EXPECT_EQ(seats.available(), 0u);
   drop();
-  EXPECT_EQ(next.state(), State::completed);
+  EXPECT_EQ(next.state(), TaskState::completed);
   EXPECT_EQ(seats.available(), 2u);
 }
 
@@ -194,7 +194,7 @@ TEST_F(SyncForce, ANotificationGoesOnToTheNext) {
   auto next = lives(wait);
   condition.notify_one();
   drop();
-  EXPECT_EQ(next.state(), State::completed);
+  EXPECT_EQ(next.state(), TaskState::completed);
   EXPECT_FALSE(door.locked());
 }
 
@@ -209,12 +209,12 @@ TEST_F(SyncForce, ANotificationToAllIsNotPassedOn) {
   condition->notify_all();
   auto next = lives(wait);
   drop();
-  EXPECT_EQ(next.state(), State::blocked) << "it came after the notification";
+  EXPECT_EQ(next.state(), TaskState::blocked) << "it came after the notification";
   condition->notify_one();
   condition.reset();
-  EXPECT_EQ(next.state(), State::ready);
+  EXPECT_EQ(next.state(), TaskState::ready);
   run_lives();
-  EXPECT_EQ(next.state(), State::completed);
+  EXPECT_EQ(next.state(), TaskState::completed);
 }
 
 TEST_F(SyncForce, ANotifiedTaskMayOutliveTheCondition) {
@@ -244,7 +244,7 @@ TEST_F(SyncForce, AValueGoesOnToTheNext) {
 
 TEST_F(SyncForce, ValuesGoBackIntoTheChannelInTheirOrder) {
   auto numbers = channel<int>(4);
-  Event event;
+  ManualResetEvent event;
   const auto receive = [&](bool later) -> Task<void> {
     if (later) co_await event.wait();
     static_cast<void>(co_await numbers.receiver.recv());
@@ -281,7 +281,7 @@ TEST_F(SyncForce, WhatCameBackIsReceivedLikeEverythingElse) {
     static_cast<void>(co_await numbers.receiver.recv());
   };
   auto receiver = lives(receive_four);
-  EXPECT_EQ(sender.state(), State::completed);
+  EXPECT_EQ(sender.state(), TaskState::completed);
   EXPECT_EQ(received, std::vector<int>({1, 2, 3, 4}));
   numbers.sender.close();
   run_lives();

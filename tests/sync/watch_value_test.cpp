@@ -89,12 +89,12 @@ TEST(Watch, ACancelledWaitHasSeenNothingNew) {
     EXPECT_TRUE(timed_out);
     level.set(7);
     EXPECT_TRUE(reader.has_changed());
-    Event never;
+    ManualResetEvent never;
     auto won = co_await race(never.wait(), reader.changed());
     EXPECT_EQ(won.index, 1u);
     EXPECT_EQ(std::get<1>(won.value), 7);
     level.set(8);
-    Event set(true);
+    ManualResetEvent set(true);
     const auto lost = co_await race(set.wait(), reader.changed());
     EXPECT_EQ(lost.index, 0u);
     EXPECT_TRUE(reader.has_changed()) << "the race left it alone";

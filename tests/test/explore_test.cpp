@@ -326,7 +326,7 @@ TEST(Explore, T20_ABodyMayTakeTheSchedulerAsACoroutineOrAsAFunction) {
       co_return 3;
     });
     test.advance(5ms);
-    check(test.task_state(task) == State::completed);
+    check(test.task_state(task) == TaskState::completed);
     check(test.result(task) == 3);
   };
   const auto result = explore(function, Seeds(20));
@@ -478,7 +478,7 @@ TEST(CheckDeterministic, S2_SaysWhoseCallsDiffered) {
   int run = 0;
   const auto nothing = []() -> Task<void> { co_return; };
   const auto body = [&]() -> Task<void> {
-    if (++run == 2) co_await get_id();  // alone, so it goes on at once
+    if (++run == 2) co_await checkpoint();  // alone, so it goes on at once
     auto child = spawn(std::ref(nothing));
     co_await child;
   };
@@ -539,7 +539,7 @@ TEST(CheckDeterministic, S2_TwoDifferentStartsAreSaidToBeSo) {
 TEST(CheckDeterministic, S2_TheSamePicksWithOtherCallsAtTheEndDiffer) {
   int run = 0;
   const auto body = [&]() -> Task<void> {
-    if (++run == 2) co_await get_id();
+    if (++run == 2) co_await checkpoint();
     co_return;
   };
   EXPECT_FALSE(check_deterministic(body, 0));

@@ -117,10 +117,10 @@ TEST(Mock, T9_CancelBeforeStartWhileItWaitsAndAfterTheAnswer) {
   EXPECT_EQ(fetch.calls().size(), 3u);
   for (const auto& handle : {hangs, slow, quick}) handle.cancel();
   test.run();
-  EXPECT_EQ(never_started.state(), State::cancelled);
-  EXPECT_EQ(hangs.state(), State::cancelled);
-  EXPECT_EQ(slow.state(), State::cancelled);
-  EXPECT_EQ(quick.state(), State::completed);
+  EXPECT_EQ(never_started.state(), TaskState::cancelled);
+  EXPECT_EQ(hangs.state(), TaskState::cancelled);
+  EXPECT_EQ(slow.state(), TaskState::cancelled);
+  EXPECT_EQ(quick.state(), TaskState::completed);
   EXPECT_EQ(test.now(), 0ms);
 }
 

@@ -21,16 +21,16 @@ Task<std::string> say_after(Duration delay, std::string what) {
 TEST(TestScheduler, T20_TimeStandsStillUntilItIsAdvanced) {
   TestScheduler test;
   auto task = test.spawn(say_after, 10ms, "done");
-  EXPECT_EQ(test.task_state(task), State::pending);
+  EXPECT_EQ(test.task_state(task), TaskState::pending);
   EXPECT_EQ(test.step_until_idle(), 1u);
-  EXPECT_EQ(test.task_state(task), State::blocked);
+  EXPECT_EQ(test.task_state(task), TaskState::blocked);
   EXPECT_EQ(test.now(), 0ms);
   test.advance(9ms);
   EXPECT_EQ(test.now(), 9ms);
-  EXPECT_EQ(test.task_state(task), State::blocked);
+  EXPECT_EQ(test.task_state(task), TaskState::blocked);
   EXPECT_EQ(test.step_until_idle(), 0u);
   test.advance(1ms);
-  EXPECT_EQ(test.task_state(task), State::completed);
+  EXPECT_EQ(test.task_state(task), TaskState::completed);
   EXPECT_EQ(test.result(task), "done");
   EXPECT_EQ(test.now(), 10ms);
 }
@@ -89,11 +89,11 @@ TEST(TestScheduler, T20_StepGivesOneTaskTheProcessorOnce) {
   auto b = test.spawn(std::ref(work), std::string("b"));
   EXPECT_TRUE(test.step());
   EXPECT_EQ(trace, (Trace{"a1"}));
-  EXPECT_EQ(test.task_state(a), State::suspended);
+  EXPECT_EQ(test.task_state(a), TaskState::suspended);
   EXPECT_TRUE(test.step());
   EXPECT_TRUE(test.step());
   EXPECT_EQ(trace, (Trace{"a1", "b1", "a2"}));
-  EXPECT_EQ(test.task_state(a), State::completed);
+  EXPECT_EQ(test.task_state(a), TaskState::completed);
   EXPECT_TRUE(test.step());
   EXPECT_FALSE(test.step());
 }
@@ -105,9 +105,9 @@ TEST(TestScheduler, T20_TheStateOfATaskById) {
     auto task = test.spawn(say_after, 1ms, "x");
     id = task.id();
   }
-  EXPECT_EQ(test.task_state(id), State::pending);
+  EXPECT_EQ(test.task_state(id), TaskState::pending);
   test.step_until_idle();
-  EXPECT_EQ(test.task_state(id), State::blocked);
+  EXPECT_EQ(test.task_state(id), TaskState::blocked);
   test.run();
   EXPECT_EQ(test.task_state(id), std::nullopt) << "nobody holds it any more";
 }
@@ -186,7 +186,7 @@ TEST(TestScheduler, T20_EventsCompleteExternalPromisesCancelAndSpawn) {
   test.at(4ms, [&] { doomed.cancel("enough"); });
   test.at(20ms, [&] { spawned = test.spawn(say_after, 1ms, "late"); });
   EXPECT_EQ(test.result(answer), 5);
-  EXPECT_EQ(doomed.state(), State::cancelled);
+  EXPECT_EQ(doomed.state(), TaskState::cancelled);
   EXPECT_EQ(test.result(*spawned), "late");
   EXPECT_EQ(test.now(), 21ms) << "an event counts as something left to do";
   reply.reset();
@@ -206,6 +206,15 @@ TEST(TestScheduler, T20_EventsHappenOnTheWayOfAnAdvanceAlsoWithoutTasks) {
   EXPECT_EQ(trace, (Trace{"first", "second@4"}));
   EXPECT_EQ(test.now(), 10ms);
   EXPECT_EQ(test.leftovers(), "1 timers");
+}
+
+TEST(TestScheduler, T20_OfTwoEventsThatThrowAtOneTimeTheSecondIsReported) {
+  TestScheduler test;
+  test.at(1ms, [] { throw std::runtime_error("thrown"); });
+  test.at(1ms, [] { throw std::runtime_error("at the same time"); });
+  EXPECT_EQ(what_of(thrown_by([&] { test.advance(1ms); })), "thrown");
+  EXPECT_EQ(test.scheduler().unseen_failures(), 1u);
+  ASSERT_EQ(test.unseen_errors().size(), 1u);
 }
 
 TEST(TestScheduler, T20_WhatAnEventThrowsComesOutOfTheCallThatDrives) {
@@ -246,8 +255,9 @@ TEST(TestScheduler, T20_ADeadlockIsThrownWithItsReport) {
 TEST(TestScheduler, T20_LogLinesAndUnseenErrorsAreKept) {
   TestScheduler test;
   const auto work = []() -> Task<void> {
-    co_await tiffany::log("a line");
+    tiffany::log("a line");
     throw std::runtime_error("nobody looks");
+    co_return;
   };
   test.spawn(std::ref(work));
   test.run();

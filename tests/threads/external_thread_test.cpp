@@ -58,7 +58,7 @@ void run_with_outside(F&& program, Options options = Options().virtual_time()) {
     auto handle = scheduler.spawn(std::ref(program)).named("main");
     scheduler.run();
     handle.waitable().mark_observed();
-    EXPECT_EQ(handle.state(), State::completed) << what_of(handle.waitable().error());
+    EXPECT_EQ(handle.state(), TaskState::completed) << what_of(handle.waitable().error());
   }
   EXPECT_EQ(scheduler.pending_externals(), 0u);
   read_inbox(scheduler);
@@ -77,14 +77,14 @@ TEST(ExternalPromise, W1_AnotherThreadCompletesItAndTheWaiterGetsTheValue) {
     ExternalPromise<std::string> promise;
     auto waiter = spawn(wait_for<std::string>, promise.future());
     co_await yield();
-    EXPECT_EQ(waiter.state(), State::blocked);
+    EXPECT_EQ(waiter.state(), TaskState::blocked);
     EXPECT_FALSE(promise.future().done());
     bool counted = false;
     on_another_thread([&] { counted = promise.complete("from another thread"); });
     EXPECT_TRUE(counted);
     const std::string value = co_await waiter;
     EXPECT_EQ(value, "from another thread");
-    EXPECT_EQ(promise.future().state(), State::completed);
+    EXPECT_EQ(promise.future().state(), TaskState::completed);
   };
   run_with_outside(program);
 }
@@ -129,7 +129,7 @@ TEST(ExternalPromise, I7_WorksWithoutAValue) {
     co_await yield();
     on_another_thread([&] { promise.complete(); });
     co_await waiter;
-    EXPECT_EQ(waiter.state(), State::completed);
+    EXPECT_EQ(waiter.state(), TaskState::completed);
   };
   run_with_outside(program);
 }
@@ -145,7 +145,7 @@ TEST(ExternalPromise, W4_AnErrorGoesToTheWaiterAsItWasGiven) {
     const auto error = co_await error_of(waiter);
     EXPECT_THROW(std::rethrow_exception(error), std::out_of_range);
     EXPECT_EQ(what_of(error), "no such row");
-    EXPECT_EQ(promise.future().state(), State::failed);
+    EXPECT_EQ(promise.future().state(), TaskState::failed);
   };
   run_with_outside(program);
 }
@@ -252,7 +252,7 @@ TEST(ExternalPromise, W8_WhenTheLastObjectIsDroppedTheWaiterGetsAnError) {
     co_await yield();
     promise.reset();
     co_await sleep(1ms);
-    EXPECT_EQ(waiter.state(), State::blocked) << "a copy is left";
+    EXPECT_EQ(waiter.state(), TaskState::blocked) << "a copy is left";
     copy.reset();
     const auto error = co_await error_of(waiter);
     EXPECT_EQ(code_of(error), Errc::broken_promise);
@@ -295,7 +295,7 @@ TEST(ExternalPromise, W1_AfterItsUuidWasAskedForItStaysPendingWithoutObjects) {
     auto waiter = spawn(wait_for<int>, promise->future());
     promise.reset();
     co_await sleep(1ms);
-    EXPECT_EQ(waiter.state(), State::blocked);
+    EXPECT_EQ(waiter.state(), TaskState::blocked);
     EXPECT_EQ(scheduler.pending_externals(), 1u);
     bool counted = false;
     on_another_thread([&] { counted = gateway.complete(uuid, 8); });
@@ -577,7 +577,7 @@ TEST(ExternalCancel, I4_BeforeItsStartTheWaiterNeverWaitsAndThePromiseStays) {
     ExternalPromise<int> promise;
     auto waiter = spawn(wait_for<int>, promise.future());
     waiter.cancel("not needed");
-    EXPECT_EQ(waiter.state(), State::cancelled);
+    EXPECT_EQ(waiter.state(), TaskState::cancelled);
     EXPECT_FALSE(promise.future().waitable().has_waiters());
     on_another_thread([&] { EXPECT_TRUE(promise.complete(4)); });
     const int value = co_await promise.future();
@@ -597,7 +597,7 @@ TEST(ExternalCancel, I4_WithACancelPendingTheWaitIsNotBegun) {
     };
     auto waiter = spawn(std::ref(body));
     static_cast<void>(co_await waiter.outcome());
-    EXPECT_EQ(waiter.state(), State::cancelled);
+    EXPECT_EQ(waiter.state(), TaskState::cancelled);
     EXPECT_FALSE(went_on);
     EXPECT_FALSE(promise.future().waitable().has_waiters());
     promise.complete(0);
@@ -612,10 +612,10 @@ TEST(ExternalCancel, I4_WhileParkedTheWaitIsWithdrawnAndTheValueStaysForOthers) 
     auto cancelled = spawn(wait_for<int>, promise.future());
     auto other = spawn(wait_for<int>, promise.future());
     co_await yield();
-    EXPECT_EQ(cancelled.state(), State::blocked);
+    EXPECT_EQ(cancelled.state(), TaskState::blocked);
     cancelled.cancel();
     static_cast<void>(co_await cancelled.outcome());
-    EXPECT_EQ(cancelled.state(), State::cancelled);
+    EXPECT_EQ(cancelled.state(), TaskState::cancelled);
     EXPECT_FALSE(promise.future().done());
     on_another_thread([&] { EXPECT_TRUE(promise.complete(4)); });
     const int value = co_await other;
@@ -632,7 +632,7 @@ TEST(ExternalCancel, I4_WithTheLastWaiterGoneACompletionIsStillWelcome) {
     on_another_thread([&] { promise.complete(6); });  // sent, but not delivered yet
     waiter.cancel();
     static_cast<void>(co_await waiter.outcome());
-    EXPECT_EQ(waiter.state(), State::cancelled);
+    EXPECT_EQ(waiter.state(), TaskState::cancelled);
     const int value = co_await promise.future();
     EXPECT_EQ(value, 6) << "a value is not lost to a cancel";
   };
@@ -653,10 +653,10 @@ TEST(ExternalCancel, I4_AfterTheResultArrivedItWinsAndTheNextSuspensionThrows) {
     co_await yield();
     on_another_thread([&] { promise.complete(6); });
     co_await yield();  // a turn begins, and this task is before the waiter in the queue
-    EXPECT_EQ(waiter.state(), State::ready);
+    EXPECT_EQ(waiter.state(), TaskState::ready);
     waiter.cancel();
     static_cast<void>(co_await waiter.outcome());
-    EXPECT_EQ(waiter.state(), State::cancelled);
+    EXPECT_EQ(waiter.state(), TaskState::cancelled);
   };
   run_with_outside(program, Options().virtual_time().turn(1));
   EXPECT_EQ(trace, Trace({"got 6"}));
@@ -721,7 +721,7 @@ TEST(ExternalEnd, W9_AFutureMayOutliveTheScheduler) {
     scheduler.spawn(std::ref(body));
     scheduler.run();
   }
-  EXPECT_EQ(settled.state(), State::completed);
+  EXPECT_EQ(settled.state(), TaskState::completed);
   EXPECT_EQ(*settled.value(false), 1);
   EXPECT_FALSE(pending.done());
   settled = pending = {};

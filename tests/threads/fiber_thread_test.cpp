@@ -74,7 +74,7 @@ TEST(FiberThread, W1_AnotherThreadWakesAFiber) {
   Scheduler scheduler;
   auto handle = scheduler.spawn_fiber(std::ref(program));
   scheduler.run();
-  EXPECT_EQ(handle.state(), State::completed);
+  EXPECT_EQ(handle.state(), TaskState::completed);
 }
 
 }  // namespace fiber_thread_test

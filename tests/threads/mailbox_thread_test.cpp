@@ -38,7 +38,7 @@ TEST(MailboxThread, T18_AValueFromAnotherThreadReachesTheTaskThatWaits) {
     auto sender = box.sender();
     auto waiter = spawn(next_of<std::string>, std::ref(box));
     co_await yield();
-    EXPECT_EQ(waiter.state(), State::blocked);
+    EXPECT_EQ(waiter.state(), TaskState::blocked);
     Posted posted = Posted::closed;
     on_another_thread([&] { posted = sender.post("hello"); });
     EXPECT_EQ(posted, Posted::accepted);
@@ -169,7 +169,7 @@ TEST(MailboxThread, T18_WhenTheLastSenderIsDroppedThoseWhoWaitGetAnError) {
     auto second = spawn(next_of<int>, std::ref(box));
     sender.reset();
     co_await sleep(1ms);
-    EXPECT_EQ(first.state(), State::blocked) << "a copy is left";
+    EXPECT_EQ(first.state(), TaskState::blocked) << "a copy is left";
     std::optional<MailSender<int>> last = std::move(copy);
     on_another_thread([&] { last.reset(); });
     const std::exception_ptr error = co_await error_of(first);
@@ -204,7 +204,7 @@ TEST(MailboxThread, T18_ANewSenderOpensTheMailboxAgain) {
     auto sender = box.sender();  // before the mailbox has heard that the first one is gone
     auto reader = spawn(next_of<int>, std::ref(box));
     co_await sleep(1ms);
-    EXPECT_EQ(reader.state(), State::blocked);
+    EXPECT_EQ(reader.state(), TaskState::blocked);
     EXPECT_EQ(sender.post(4), Posted::accepted);
     const int value = co_await reader;
     EXPECT_EQ(value, 4);
@@ -290,8 +290,8 @@ TEST(MailboxThread, T9_CancelledWhileParkedTheNextValueGoesToTheNextWhoWaits) {
     EXPECT_EQ(sender.post(7), Posted::accepted);
     const int value = co_await third;
     EXPECT_EQ(value, 7);
-    EXPECT_EQ(first.state(), State::cancelled);
-    EXPECT_EQ(second.state(), State::cancelled);
+    EXPECT_EQ(first.state(), TaskState::cancelled);
+    EXPECT_EQ(second.state(), TaskState::cancelled);
   });
 }
 
@@ -320,7 +320,7 @@ TEST(MailboxThread, T9_CancelledAfterTheValueWasHandedOverTheValueWins) {
   EXPECT_EQ(sender.post(2), Posted::accepted);
   scheduler.run();
   EXPECT_EQ(trace, (Trace{"got 2"}));
-  EXPECT_EQ(reader.state(), State::cancelled);
+  EXPECT_EQ(reader.state(), TaskState::cancelled);
 }
 
 TEST(MailboxThread, T9_ATaskThatDoesNotStopIsDroppedByForceWhileItWaits) {
@@ -352,8 +352,7 @@ TEST(MailboxThread, T9_ATaskThatDoesNotStopIsDroppedByForceWhileItWaits) {
 TEST(MailboxThread, T18_AnIdleSchedulerIsWokenAtOnce) {
   constexpr int kRounds = 100;
   std::counting_semaphore<> idle(0);
-  Scheduler scheduler(
-      Options().clock(std::make_unique<WatchedClock>(idle, false)).quiet_limit(Duration::max()));
+  Scheduler scheduler(Options().clock(std::make_unique<WatchedClock>(idle, false)));
   Mailbox<int> box(scheduler, 1);
   std::thread poster([&idle, sender = box.sender()] {
     for (int i = 0; i < kRounds; ++i) {

@@ -84,7 +84,72 @@ class WalProcessTest : public testing::TestWithParam<Layout> {
     co_await log->close();
   }
 
+  // ---- The lock file is removed under a process that runs ----
+
+  static void say(int to, char what) {
+    if (write(to, &what, 1) != 1) _exit(1);
+  }
+  static char hear(int from) {
+    char what = '?';
+    return read(from, &what, 1) == 1 ? what : '?';
+  }
+  // What a write that is awaited ends with: A for acknowledged, F for fenced.
+  static Task<char> write_one(Log* log, TaskLog* task, RecordType type) {
+    try {
+      const std::string id = task->id.text();
+      log->append(*task, Entry{type, id, "\"name\":\"one\""});
+      co_await log->flush();
+    } catch (const Error& e) {
+      co_return e.code() == Errc::log_fenced ? 'F' : '?';
+    }
+    co_return 'A';
+  }
+  // The owner under whom the lock is removed.
+  static Task<void> is_fenced(WalProcessTest* test) {
+    LogIndex index;
+    const std::shared_ptr<Log> log = co_await Log::open(test->options(), index);
+    TaskLog& task = index.at(task_id(1));
+    say(test->pipe_[1], co_await write_one(log.get(), &task, RecordType::Spawn));
+    hear(test->back_[0]);  // there is another owner now
+    const char next = co_await write_one(log.get(), &task, RecordType::StepEnd);
+    say(test->pipe_[1], next);
+    say(test->pipe_[1], log->sealed() ? 'S' : '?');
+    // A task that the new owner does not know is not written either, nor is anything later.
+    say(test->pipe_[1], co_await write_one(log.get(), &index.at(task_id(3)), RecordType::Spawn));
+    _exit(0);
+  }
+  static Task<void> owns_it_next(WalProcessTest* test) {
+    LogIndex index;
+    std::filesystem::remove(test->options().directory + "/lock");
+    const std::shared_ptr<Log> log = co_await Log::open(test->options(), index);
+    EXPECT_EQ(log->epoch(), 2u);
+    const TaskLog* const first = index.find(task_id(1));
+    EXPECT_TRUE(first != nullptr && first->last_seq == 1);
+    TaskLog& own = index.at(task_id(2));
+    EXPECT_EQ(co_await write_one(log.get(), &own, RecordType::Spawn), 'A');
+    say(test->back_[1], '!');
+    EXPECT_EQ(hear(test->pipe_[0]), 'F') << "at its next sync";
+    EXPECT_EQ(hear(test->pipe_[0]), 'S');
+    EXPECT_EQ(hear(test->pipe_[0]), 'F');
+    // What the other one tried does not hurt the one that owns the log.
+    EXPECT_EQ(co_await write_one(log.get(), &own, RecordType::StepEnd), 'A');
+    co_await log->close();
+  }
+  static Task<void> finds_what_was_acknowledged(WalProcessTest* test) {
+    LogIndex index;
+    const std::shared_ptr<Log> log = co_await Log::open(test->options(), index);
+    EXPECT_TRUE(index.damage.empty()) << index.damage[0].text();
+    EXPECT_TRUE(index.shut_down);
+    const TaskLog* const first = index.find(task_id(1));
+    const TaskLog* const second = index.find(task_id(2));
+    EXPECT_TRUE(first != nullptr && first->last_seq == 1) << "the second was not acknowledged";
+    EXPECT_TRUE(second != nullptr && second->last_seq == 2);
+    EXPECT_EQ(index.find(task_id(3)), nullptr);
+    co_await log->close();
+  }
+
   std::string directory_;
+  int back_[2] = {-1, -1};
   int pipe_[2] = {-1, -1};
   pid_t child_ = -1;
   std::uint64_t lives_ = 0;
@@ -118,6 +183,31 @@ TEST_P(WalProcessTest, D4_ASecondProcessIsRefusedAndTakesOverWhenTheFirstIsKille
     run(takes_over, this);
     ++lives_;
   }
+}
+
+TEST_P(WalProcessTest, AnOwnerWhoseLockFileWasRemovedSealsAtItsNextSyncAndNothingIsLost) {
+  ASSERT_EQ(pipe(pipe_), 0);
+  ASSERT_EQ(pipe(back_), 0);
+  child_ = fork();
+  ASSERT_GE(child_, 0);
+  if (child_ == 0) {
+    close(back_[1]);
+    try {
+      run(is_fenced, this);
+    } catch (...) {
+    }
+    _exit(1);
+  }
+  close(pipe_[1]);
+  close(back_[0]);
+  ASSERT_EQ(hear(pipe_[0]), 'A');
+  run(owns_it_next, this);
+  close(back_[1]);
+  close(pipe_[0]);
+  int status = 0;
+  ASSERT_EQ(waitpid(child_, &status, 0), child_);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  run(finds_what_was_acknowledged, this);
 }
 
 }  // namespace process_test

@@ -36,9 +36,9 @@
 namespace tiffany {
 
 #if TIFFANY_ASAN
-// Mixing a sanitized program with a library that is not would free blocks the wrong way; the
-// different name turns that into an error of the linker.
-inline namespace sanitized {
+// A program with -fsanitize=address and a library without would free blocks the wrong way. The name of
+// the namespace makes that an error of the linker, which is a sentence: "undefined reference to ...".
+inline namespace this_program_is_built_with_fsanitize_address_so_build_tiffany_with_it_too {
 #endif
 
 class Arena {
@@ -186,7 +186,7 @@ void unmake(T* made) noexcept {
 }
 
 #if TIFFANY_ASAN
-}  // namespace sanitized
+}  // namespace this_program_is_built_with_fsanitize_address_so_build_tiffany_with_it_too
 #endif
 
 }  // namespace tiffany

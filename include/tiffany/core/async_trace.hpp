@@ -4,7 +4,7 @@
 //   try {
 //     co_await handle;
 //   } catch (const std::exception& error) {
-//     co_await log(error.what() + ("\n" + trace_of(std::current_exception())->text()));
+//     log(error.what() + ("\n" + trace_of(std::current_exception())->text()));
 //   }
 //
 // The exception itself is not touched. Its trace is kept with the task that it ended: `handle.trace()`

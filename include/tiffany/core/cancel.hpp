@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -72,6 +73,11 @@ class Cancelled {
  private:
   CancelReasonPtr reason_;
 };
+
+namespace detail {
+// A cancellation is none: nobody misses one that could not be thrown.
+bool is_error(const std::exception_ptr& thrown) noexcept;
+}  // namespace detail
 
 // A stretch of a task's code that can be cancelled by itself (the block of a scope, the operation
 // of within()) or that cannot be cancelled from outside (a shield). Regions nest; they live in the

@@ -28,6 +28,7 @@
 
 namespace tiffany {
 
+class ContextNode;
 class Heritage;
 class TaskRecord;
 
@@ -45,10 +46,33 @@ class ContextKeyBase {
 };
 
 template <class T>
+class ContextValue;
+
+namespace detail {
+// The innermost node of the running task's context for a key, or null. `what` names the caller.
+ContextNode* context_of_running(const ContextKeyBase& key, std::string_view what);
+[[noreturn]] void throw_not_in_context(const ContextKeyBase& key);
+}  // namespace detail
+
+// ask() and lookup() are friends of the key: a call finds them through its argument, and `using
+// namespace tiffany` does not bring the names along, so a program can have functions of its own that
+// are called so.
+template <class T>
 class ContextKey : public ContextKeyBase {
  public:
   using value_type = T;
   constexpr explicit ContextKey(std::string_view name) noexcept : ContextKeyBase(name) {}
+
+  friend const T& ask(const ContextKey& key) {
+    const ContextNode* node = detail::context_of_running(key, "ask()");
+    if (node == nullptr) [[unlikely]]
+      detail::throw_not_in_context(key);
+    return static_cast<const ContextValue<T>*>(node)->value();
+  }
+  friend const T* lookup(const ContextKey& key) {
+    const ContextNode* node = detail::context_of_running(key, "lookup()");
+    return node != nullptr ? &static_cast<const ContextValue<T>*>(node)->value() : nullptr;
+  }
 };
 
 // One value in a context, with the values around it. Immutable once it is part of a context.
@@ -113,25 +137,5 @@ class ContextBlock {
   Ref<ContextNode> outer_;
   Ref<Heritage> spare_;  // so that the way back never needs memory
 };
-
-namespace detail {
-// The innermost node of the running task's context for a key, or null. `what` names the caller.
-ContextNode* context_of_running(const ContextKeyBase& key, std::string_view what);
-[[noreturn]] void throw_not_in_context(const ContextKeyBase& key);
-}  // namespace detail
-
-template <class T>
-const T* lookup(const ContextKey<T>& key) {
-  const ContextNode* node = detail::context_of_running(key, "lookup()");
-  return node != nullptr ? &static_cast<const ContextValue<T>*>(node)->value() : nullptr;
-}
-
-template <class T>
-const T& ask(const ContextKey<T>& key) {
-  const ContextNode* node = detail::context_of_running(key, "ask()");
-  if (node == nullptr) [[unlikely]]
-    detail::throw_not_in_context(key);
-  return static_cast<const ContextValue<T>*>(node)->value();
-}
 
 }  // namespace tiffany

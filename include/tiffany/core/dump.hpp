@@ -40,7 +40,8 @@ struct ScopeName {
 
 struct SchedulerView {
   Time now;
-  std::array<std::size_t, 9> tasks{};  // how many are in each State; those that have ended are not
+  std::array<std::size_t, 9>
+      tasks{};  // how many are in each TaskState; those that have ended are not
   std::vector<std::pair<std::string_view, std::size_t>> blocked;  // by call, in the order of names
   std::size_t timers = 0;
   std::size_t externals = 0;
@@ -51,7 +52,7 @@ struct SchedulerView {
   std::uint64_t cancelled = 0;
   std::uint64_t trace_hash = 0;
 
-  std::size_t in(State state) const noexcept { return tasks[static_cast<std::size_t>(state)]; }
+  std::size_t in(TaskState state) const noexcept { return tasks[static_cast<std::size_t>(state)]; }
   std::size_t live() const noexcept;
   // Those that wait for their turn.
   std::size_t ready() const noexcept;

@@ -112,7 +112,7 @@ class GroupCall : public SystemCall {
   }
 
  private:
-  bool decides(State state) const noexcept;
+  bool decides(TaskState state) const noexcept;
 
   Entry* entries_ = nullptr;
   std::size_t count_ = 0;

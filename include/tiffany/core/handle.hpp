@@ -54,7 +54,7 @@ class Handle {
   }
 
   TaskId id() const { return record().id(); }
-  State state() const { return record().state(); }
+  TaskState state() const { return record().state(); }
   bool done() const { return record().settled(); }
   std::string_view name() const { return record().name(); }
   // Shows in reports and logs. Returns the handle: `auto h = spawn(f).named("fetch");`
@@ -162,7 +162,7 @@ class Join final : public SystemCall {
   }
   T finish() {
     Waitable& target = handle_.waitable();
-    if (target.state() != State::completed) std::rethrow_exception(error_to_throw(target));
+    if (target.state() != TaskState::completed) std::rethrow_exception(error_to_throw(target));
     if constexpr (!std::is_void_v<T>) return handle_.value(kTake);
   }
   std::string describe() const override { return handle_.waitable().describe(); }
@@ -179,16 +179,16 @@ template <class H>
 Outcome<typename H::value_type> outcome_of(const H& handle, bool take) {
   using Result = Outcome<typename H::value_type>;
   Waitable& target = handle.waitable();
-  if (target.state() == State::completed) return Result::success(handle.value(take));
+  if (target.state() == TaskState::completed) return Result::success(handle.value(take));
   target.mark_observed();
-  return Result::failure(target.error(), target.state() == State::cancelled);
+  return Result::failure(target.error(), target.state() == TaskState::cancelled);
 }
 
 // The value of a settled waitable, or its error thrown. Moved out when nobody else can ask for it.
 template <class H>
 ValueOf<typename H::value_type> value_now(const H& handle) {
   Waitable& target = handle.waitable();
-  if (target.state() != State::completed) {
+  if (target.state() != TaskState::completed) {
     target.mark_observed();
     std::rethrow_exception(target.error());
   }

@@ -157,8 +157,9 @@ class Options {
   }
   // Reports, to the log, when for so long no task has run, no timer was armed, and tasks were waiting
   // for something from outside; with the first ten of them. Once, and again when a task has run in
-  // between. It decides nothing. Duration::max(): never. Default: ten seconds with a real clock, never
-  // with a virtual one, where the time passes only in run_until() and poll().
+  // between. It decides nothing. Default: Duration::max(), never, because an idle server is silent by
+  // right; for a program that is expected to go on all the time ten seconds are a good limit. The time
+  // of a virtual clock passes only in run_until() and poll().
   Options&& quiet_limit(Duration limit) && {
     quiet_limit_ = limit;
     return std::move(*this);
@@ -199,7 +200,7 @@ class Options {
   bool wait_inline_ = false;
   SystemFailure system_failure_ = SystemFailure::report;
   CirclePolicy circles_ = CirclePolicy::report;
-  std::optional<Duration> quiet_limit_;
+  Duration quiet_limit_ = Duration::max();
 };
 
 }  // namespace tiffany

@@ -6,12 +6,14 @@
 //
 // Whoever waits becomes ready in the order of waiting. Completing twice is an error to the second
 // completer, and the first value stands. A promise that is dropped while it is pending fails with
-// Errc::broken_promise, so nobody waits for what cannot come. For completion from another thread
-// or process see core/external.hpp.
+// Errc::broken_promise, so nobody waits for what cannot come. The error of a promise that was failed
+// and that nobody looked at is reported to the log when the last of its sides is gone. For completion
+// from another thread or process see core/external.hpp.
 //
 // Cancel of the one who waits, as for handles (core/handle.hpp).
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <string>
@@ -42,9 +44,15 @@ class PromiseCore : public Waitable {
 
  protected:
   PromiseCore() noexcept : Waitable(1) {}
-  ~PromiseCore() = default;
+  ~PromiseCore() {
+    if (flags_ == kWasFailed && !observed_) [[unlikely]]
+      report_unseen();
+  }
 
  private:
+  static constexpr std::uint8_t kWasFailed = 1;  // by somebody, and not because it was dropped
+  void report_unseen() const noexcept;
+
   std::exception_ptr error_;
 };
 
@@ -60,7 +68,7 @@ class PromiseState : public PromiseCore {
 
   void complete(Scheduler& scheduler, Value value) {
     value_.emplace(std::move(value));
-    settle(scheduler, State::completed);
+    settle(scheduler, TaskState::completed);
   }
   const Value& value() const noexcept { return *value_; }
 
@@ -87,7 +95,7 @@ class Future {
   explicit Future(PromiseState<T>* state) noexcept : state_(state) {}
 
   bool done() const { return get().settled(); }
-  State state() const { return get().state(); }
+  TaskState state() const { return get().state(); }
   explicit operator bool() const noexcept { return static_cast<bool>(state_); }
 
   // Awaited: how it was settled, as a value.

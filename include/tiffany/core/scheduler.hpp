@@ -134,7 +134,7 @@ class Scheduler {
   std::size_t step_until_idle();
   // Runs until the clock has reached `time` (a virtual one is moved there) or no task is left.
   void run_until(Time time);
-  // Runs what is ready; when nothing is, waits until `deadline` at the most for something to come.
+  // Runs what is ready; when nothing is, waits until something is or `deadline` has come, never shorter.
   // True when anything ran. For embedding in another loop.
   bool poll(Time deadline);
   // Cancels every task, with that cause, and runs until all have ended.
@@ -147,7 +147,9 @@ class Scheduler {
   // The point in time that lies `delay` after this call: for every deadline that is given as a
   // duration. now() stands still within a turn, so a deadline counted from now() would come early by
   // as long as the turn has run. Reads the clock if it is a real one; a virtual clock costs nothing.
-  Time deadline_in(Duration delay) const { return after(clock_runs_ ? clock_now() : now_, delay); }
+  Time deadline_in(Duration delay) const {
+    return detail::saturating_add(clock_runs_ ? clock_now() : now_, delay);
+  }
   std::size_t ready_len() const noexcept { return ready_.size() - dead_in_queue_; }
   std::size_t live_tasks() const noexcept { return live_tasks_; }
   std::size_t armed_timers() const noexcept { return timers_.size(); }
@@ -295,7 +297,7 @@ class Scheduler {
     count_yield(task);
     if (task.has(TaskRecord::kCancelPending)) [[unlikely]]
       return delivers_now(task);
-    return stays_on(task, State::suspended);
+    return stays_on(task, TaskState::suspended);
   }
   // To be called first when a task's code goes on after a system call; throws Cancelled if it must.
   static void resumed() {
@@ -349,8 +351,10 @@ class Scheduler {
   // An error of the code of a task, of which nobody else will ever hear. `what`: how it came to be.
   void report_lost(const TaskRecord& task, std::string_view what,
                    const std::exception_ptr& error) noexcept;
+  // The same of an error that is not of the code of one task. `what`: a sentence without its end.
+  void report_lost(std::string_view what, const std::exception_ptr& error) noexcept;
   // The code of a task has ended and its result is stored. Wakes who waits for it.
-  void finish(TaskRecord& task, State state) noexcept;
+  void finish(TaskRecord& task, TaskState state) noexcept;
 
  private:
   friend class CancelRegion;
@@ -387,8 +391,8 @@ class Scheduler {
     std::uint8_t priority_;
   };
 
-  void finish_with_heritage(TaskRecord& task, State state) noexcept;
-  void end(TaskRecord& task, State state) noexcept;
+  void finish_with_heritage(TaskRecord& task, TaskState state) noexcept;
+  void end(TaskRecord& task, TaskState state) noexcept;
   template <class Record, class... Args>
   Record& make_record(const Scope& scope, std::uint8_t priority, Args&&... args) {
     static_assert(sizeof(Record) == sizeof(TaskRecord), "an engine keeps its state elsewhere");
@@ -428,7 +432,7 @@ class Scheduler {
     SystemCall& parked = call;
     parked.since_ = now_.time_since_epoch().count();
     task.waiting_on_ = &parked;
-    task.state_ = State::blocked;
+    task.state_ = TaskState::blocked;
     if (call.C::needs_all()) suspects_[new_suspects_++ % kSuspects] = task.id_;
     return inline_order_ != nullptr && wait_inline(task);
   }
@@ -447,7 +451,7 @@ class Scheduler {
   }
   bool throttle(TaskRecord& task) noexcept {
     ++throttled_[task.priority_];
-    return stays_on(task, State::preempted);
+    return stays_on(task, TaskState::preempted);
   }
   void allow_task(const Scope& scope) {
     if (live_tasks_ >= most_tasks_ || scope.live_ >= scope.look_from_ ||
@@ -475,13 +479,13 @@ class Scheduler {
     }
     task.set(TaskRecord::kDeliverCancel);
     ++alarms_;
-    task.state_ = State::suspended;
+    task.state_ = TaskState::suspended;
     ready_.push(task);
     return false;
   }
   // To the back of the queue. A task that is alone goes on at once instead (true), but not for longer
   // than the loop said it would: timers, other threads and less urgent tasks must be looked at.
-  bool stays_on(TaskRecord& task, State state) noexcept {
+  bool stays_on(TaskRecord& task, TaskState state) noexcept {
     if (ring_->head != last_head_ && ready_.empty()) {
       ++slice_base_;
       --last_head_;

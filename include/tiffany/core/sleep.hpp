@@ -1,4 +1,4 @@
-// Sleep, yield and the other small system calls.
+// Sleep, yield, checkpoint; and the plain calls log, now and this_task, which never suspend.
 #pragma once
 
 #include <source_location>
@@ -67,41 +67,9 @@ class [[nodiscard("checkpoint does nothing until awaited")]] Checkpoint final : 
 };
 inline Checkpoint checkpoint() noexcept { return Checkpoint(); }
 
-// co_await get_id(): the id of the running task, as a system call. `this_task::id()` is the same
-// without one.
-// Cancel. It never suspends, so it is answered.
-class [[nodiscard]] GetId final : public InstantCall {
- public:
-  static constexpr CallName call_name{"get_id"};
-  GetId() noexcept = default;
-  Answer start(Scheduler&, TaskRecord& task) noexcept {
-    id_ = task.id();
-    return Answer::now;
-  }
-  TaskId finish() const noexcept { return id_; }
-
- private:
-  TaskId id_;
-};
-inline GetId get_id() noexcept { return GetId(); }
-
-// co_await log("text"): writes a line to the scheduler's log, with the time and the task.
-// Cancel. It never suspends, so it is answered.
-class [[nodiscard("log does nothing until awaited: co_await log(...)")]] Log final
-    : public InstantCall {
- public:
-  static constexpr CallName call_name{"log"};
-  explicit Log(std::string message) noexcept : message_(std::move(message)) {}
-  Answer start(Scheduler& scheduler, TaskRecord&) {
-    scheduler.log(message_);
-    return Answer::now;
-  }
-  void finish() noexcept {}
-
- private:
-  std::string message_;
-};
-inline Log log(std::string message) { return Log(std::move(message)); }
+// log("text"): writes a line to the scheduler's log, with the time and the task. A plain call: it never
+// suspends, so a cancel does nothing to it. Counted and traced as the system call it is.
+void log(std::string_view message);
 
 // The time of this turn, on the clock of the scheduler that runs the caller.
 Time now();

@@ -14,7 +14,7 @@ namespace tiffany {
 //
 // The three last ones are final: whatever reached one of them never changes again.
 // A promise is Pending until it is Completed, Failed, or (as a task) Cancelled.
-enum class State : std::uint8_t {
+enum class TaskState : std::uint8_t {
   pending,
   ready,
   running,
@@ -26,7 +26,7 @@ enum class State : std::uint8_t {
   cancelled,
 };
 
-constexpr bool is_final(State state) noexcept { return state >= State::completed; }
-const char* name_of(State state) noexcept;
+constexpr bool is_final(TaskState state) noexcept { return state >= TaskState::completed; }
+const char* name_of(TaskState state) noexcept;
 
 }  // namespace tiffany

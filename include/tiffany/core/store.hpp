@@ -31,8 +31,18 @@
 
 namespace tiffany {
 
+namespace detail {
+const StateEntry* get_state(std::uint64_t hash, std::string_view name, const StateType& type);
+Arena& arena_for_state();
+void put_state(Ref<StateEntry> entry);
+}  // namespace detail
+
 // A name in the state, and the type of what is kept under it. Keys with equal names are the same key;
 // the type must be the same then. The name is only looked at while a function here runs.
+//
+// get() and put() are friends of the key: a call finds them through its argument, and `using
+// namespace tiffany` does not bring the names along, so a program can have functions of its own that
+// are called so.
 template <class T>
 class StateKey {
  public:
@@ -42,33 +52,26 @@ class StateKey {
   constexpr std::string_view name() const noexcept { return name_; }
   constexpr std::uint64_t hash() const noexcept { return hash_; }
 
+  // What the running task has under this key, or null. Valid until the task puts something else
+  // there, or ends.
+  friend const T* get(const StateKey& key) {
+    const StateEntry* entry = detail::get_state(key.hash(), key.name(), state_type<T>);
+    return entry != nullptr ? &static_cast<const StateValue<T>*>(entry)->value() : nullptr;
+  }
+
+  // In the place of what was there.
+  template <class V = T>
+  friend void put(const StateKey& key, V&& value) {
+    static_assert(std::is_constructible_v<T, V&&>,
+                  "put was given a value that this key's type cannot be made of");
+    detail::put_state(Ref<StateEntry>::adopt(make_in<StateValue<T>>(
+        detail::arena_for_state(), key.hash(), key.name(), std::forward<V>(value))));
+  }
+
  private:
   std::string_view name_;
   std::uint64_t hash_;
 };
-
-namespace detail {
-const StateEntry* get_state(std::uint64_t hash, std::string_view name, const StateType& type);
-Arena& arena_for_state();
-void put_state(Ref<StateEntry> entry);
-}  // namespace detail
-
-// What the running task has under this key, or null. Valid until it puts something else there, or
-// ends.
-template <class T>
-const T* get(const StateKey<T>& key) {
-  const StateEntry* entry = detail::get_state(key.hash(), key.name(), state_type<T>);
-  return entry != nullptr ? &static_cast<const StateValue<T>*>(entry)->value() : nullptr;
-}
-
-// In the place of what was there.
-template <class T, class V = T>
-void put(const StateKey<T>& key, V&& value) {
-  static_assert(std::is_constructible_v<T, V&&>,
-                "put was given a value that this key's type cannot be made of");
-  detail::put_state(Ref<StateEntry>::adopt(make_in<StateValue<T>>(
-      detail::arena_for_state(), key.hash(), key.name(), std::forward<V>(value))));
-}
 
 // Appends an entry to the log of the running task.
 void tell(std::string entry);

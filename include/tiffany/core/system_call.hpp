@@ -117,7 +117,7 @@ class SystemCall {
  private:
   friend class Scheduler;
   friend struct DebugLayout;
-  Clock::rep since_;  // set by a call that parks; most are answered at once
+  Duration::rep since_;  // set by a call that parks; most are answered at once
 };
 
 // A call that registers nothing and never stays parked: it is answered at once, or a cancel is thrown.

@@ -46,8 +46,8 @@ class TaskRecord : public Waitable {
   // The scope that the task ends in.
   const Scope* scope() const noexcept { return scope_; }
   std::uint8_t priority() const noexcept { return priority_; }
-  State state() const noexcept {
-    return state_ == State::suspended ? suspended_or_running() : state_;
+  TaskState state() const noexcept {
+    return state_ == TaskState::suspended ? suspended_or_running() : state_;
   }
   // System calls made so far. Takes time in proportion to the ready tasks; Scheduler::count_steps()
   // and recorded_steps() are for those who ask for many.
@@ -140,7 +140,7 @@ class TaskRecord : public Waitable {
 
   // The code is gone and this is what it ended with. Keeps it, unless it is how the task's own
   // cancellation left it, and says which end that is.
-  State store_error(std::exception_ptr error) noexcept;
+  TaskState store_error(std::exception_ptr error) noexcept;
 
   // To be called when a result of this type has been stored: most need no destruction.
   template <class T>
@@ -209,11 +209,11 @@ class TaskRecord : public Waitable {
   void report_failure_briefly() const noexcept;
   void give_slot_back() noexcept;
   // A task that yields again and again stays `suspended` in its record while it runs.
-  State suspended_or_running() const noexcept;
+  TaskState suspended_or_running() const noexcept;
   // At the spawn: shares what the parent has.
   void inherit(const TaskRecord& parent) noexcept;
   // At the end: lets go of what it has, but for what it told.
-  void leave_heritage(State state) noexcept;
+  void leave_heritage(TaskState state) noexcept;
   void drop_extras() noexcept;
 };
 

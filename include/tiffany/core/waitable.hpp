@@ -23,7 +23,7 @@ class Waitable {
   Waitable(const Waitable&) = delete;
   Waitable& operator=(const Waitable&) = delete;
 
-  State state() const noexcept { return state_; }
+  TaskState state() const noexcept { return state_; }
   bool settled() const noexcept { return is_final(state_); }
 
   // The error of a waitable that did not complete: what it failed with, or TaskCancelled.
@@ -51,12 +51,12 @@ class Waitable {
   ~Waitable() = default;
 
   // Becomes final and tells the waiters, in the order they registered.
-  void settle(Scheduler& scheduler, State state) noexcept;
+  void settle(Scheduler& scheduler, TaskState state) noexcept;
   virtual void dispose() noexcept = 0;
 
   WaiterList waiters_;
   std::uint32_t refs_;
-  State state_ = State::pending;
+  TaskState state_ = TaskState::pending;
   bool observed_ : 1 = false;
   bool told_ : 1 = false;
   // Room that TaskRecord uses, so that what a resume touches stays in one cache line.

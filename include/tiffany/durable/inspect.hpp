@@ -5,6 +5,9 @@
 //   replay         the same, of a task that has ended too; says whether the code does what the log says, and gives what
 //                  happened as events, each with the place in the log
 //   check_upgrade  inspects every task that has not ended: to be run with a new program before it takes over
+//
+// Another process may write and compact the log meanwhile: what cannot be read where it was found is read again from the
+// beginning, and is damaged when it is the same the next time. Errc::log_busy when the log does not hold still.
 #pragma once
 
 #include <cstddef>

@@ -68,6 +68,21 @@ constexpr void require_awaitable() {
   }
 }
 
+// What a combinator returns whose arguments were refused: of the type that it would have with others,
+// so that the sentence above is the only error. Never defined.
+template <class T>
+T refused() noexcept;
+template <class A>
+struct AwaitedOrUnit {
+  using type = Unit;
+};
+template <Awaitable A>
+struct AwaitedOrUnit<A> {
+  using type = Awaited<A>;
+};
+template <class A>
+using RefusedResult = typename AwaitedOrUnit<std::remove_cvref_t<A>>::type;
+
 }  // namespace detail
 
 }  // namespace tiffany

@@ -93,12 +93,12 @@ class JoinRacer : public Waiter {
   void pass_on() noexcept {}
   value_type finish() {
     Waitable& target = handle_.waitable();
-    if (target.state() != State::completed) std::rethrow_exception(error_to_throw(target));
+    if (target.state() != TaskState::completed) std::rethrow_exception(error_to_throw(target));
     if constexpr (!std::is_void_v<value_type>) return handle_.value(kOwn);
   }
   // Of one that lost: what it gave all the same.
   std::optional<ValueOf<value_type>> late() {
-    if (!kOwn || handle_.waitable().state() != State::completed) return std::nullopt;
+    if (!kOwn || handle_.waitable().state() != TaskState::completed) return std::nullopt;
     return handle_.value(true);
   }
   std::string describe() const { return handle_.waitable().describe(); }
@@ -418,7 +418,7 @@ class Decided {
     using A = std::tuple_element_t<I, std::tuple<As...>>;
     std::optional<ValueOf<Awaited<A>>> left;
     auto& handle = std::get<I>(all_.handles);
-    if (!WaitableHandle<A> && I != winner_ && handle.waitable().state() == State::completed) {
+    if (!WaitableHandle<A> && I != winner_ && handle.waitable().state() == TaskState::completed) {
       left.emplace(handle.value(true));
     }
     return left;
@@ -475,7 +475,7 @@ VectorRest<A> rest_of(std::vector<HandleFor<A>>& handles, std::size_t winner) {
   } else if constexpr (kMayLeaveValue<A>) {
     rest.resize(handles.size());
     for (std::size_t i = 0; i < handles.size(); ++i) {
-      if (i == winner || handles[i].waitable().state() != State::completed) continue;
+      if (i == winner || handles[i].waitable().state() != TaskState::completed) continue;
       rest[i].emplace(handles[i].value(true));
     }
   }
@@ -673,6 +673,7 @@ auto race(As&&... contenders) {
     return detail::race_started(detail::operands(std::forward<As>(contenders)...));
   } else {
     (detail::require_awaitable<As>(), ...);
+    return detail::refused<Task<Won<typename detail::OneOf<detail::RefusedResult<As>...>::type>>>();
   }
 }
 template <class A>
@@ -694,6 +695,7 @@ auto any(As&&... contenders) {
     return detail::any_started(detail::operands(std::forward<As>(contenders)...));
   } else {
     (detail::require_awaitable<As>(), ...);
+    return detail::refused<Task<Won<typename detail::OneOf<detail::RefusedResult<As>...>::type>>>();
   }
 }
 template <class A>
@@ -710,6 +712,7 @@ auto gather(As&&... operations) {
     return detail::gather_started(detail::operands(std::forward<As>(operations)...));
   } else {
     (detail::require_awaitable<As>(), ...);
+    return detail::refused<Task<Gathered<detail::RefusedResult<As>...>>>();
   }
 }
 template <class A>
@@ -726,6 +729,7 @@ auto all_settled(As&&... operations) {
     return detail::settle_started(detail::operands(std::forward<As>(operations)...));
   } else {
     (detail::require_awaitable<As>(), ...);
+    return detail::refused<Task<Gathered<Outcome<detail::RefusedResult<As>>...>>>();
   }
 }
 template <class A>

@@ -75,8 +75,8 @@ class alignas(64) Fiber {
   const StackPool::Stack& stack() const noexcept { return stack_; }
 
   // How the task ended; for the entry and the owner.
-  State end() const noexcept { return end_; }
-  void set_end(State end) noexcept { end_ = end; }
+  TaskState end() const noexcept { return end_; }
+  void set_end(TaskState end) noexcept { end_ = end; }
 
  private:
   friend struct FiberLayout;
@@ -119,7 +119,7 @@ class alignas(64) Fiber {
   Entry entry_;
   StackPool::Stack stack_;
   std::uint32_t thrown_away_ = 0;
-  State end_ = State::cancelled;
+  TaskState end_ = TaskState::cancelled;
   struct Sanitizers {  // what the sanitizers know of the stacks
     void* fake_stack = nullptr;
     const void* outer_stack = nullptr;

@@ -151,7 +151,7 @@ class PollRecord final : public PollRecordBase {
       } else {
         machine().agent->on_cancel(cancelled.reason());
         drop_code();
-        scheduler.finish(*this, State::cancelled);
+        scheduler.finish(*this, TaskState::cancelled);
       }
     } catch (...) {
       fail(scheduler, std::current_exception());
@@ -174,7 +174,7 @@ class PollRecord final : public PollRecordBase {
   void fail(Scheduler& scheduler, std::exception_ptr error) noexcept {
     drop_code();
     new (storage_) std::exception_ptr(std::move(error));
-    scheduler.finish(*this, State::failed);
+    scheduler.finish(*this, TaskState::failed);
   }
   // True when it is to be polled again at once.
   bool poll_once(Scheduler& scheduler) {
@@ -195,7 +195,7 @@ class PollRecord final : public PollRecordBase {
       new (storage_) Value*(kept);
     }
     this->template holds_value<Value>();
-    scheduler.finish(*this, State::completed);
+    scheduler.finish(*this, TaskState::completed);
     return false;
   }
 };

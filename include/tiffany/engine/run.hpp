@@ -17,7 +17,7 @@ namespace detail {
 template <class T>
 T result_now(Handle<T> handle) {
   Waitable& task = handle.waitable();
-  if (task.state() != State::completed) std::rethrow_exception(error_to_throw(task));
+  if (task.state() != TaskState::completed) std::rethrow_exception(error_to_throw(task));
   if constexpr (!std::is_void_v<T>) return handle.value(true);
 }
 }  // namespace detail

@@ -41,7 +41,7 @@ class CoroutineRecord : public TaskRecord {
   }
 
  private:
-  State keep_error(std::exception_ptr error) noexcept;
+  TaskState keep_error(std::exception_ptr error) noexcept;
 };
 
 template <class T, class Closure>

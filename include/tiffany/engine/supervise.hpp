@@ -1,6 +1,6 @@
 // Supervision: children that are started again when they fail, within limits.
 //
-//   co_await supervise(Supervision(Strategy::one_for_one).intensity(3, 10s).backoff(100ms, 5s),
+//   co_await supervise(Supervision(RestartStrategy::one_for_one).intensity(3, 10s).backoff(100ms, 5s),
 //                      [&](Supervisor& s) {
 //                        s.permanent("db", serve_database, 5432);
 //                        s.transient("import", import_file, "a.csv");
@@ -43,7 +43,7 @@ namespace tiffany {
 
 // Who is stopped and started again when a child has to be. Stopped are the last first, started the
 // first first.
-enum class Strategy : std::uint8_t {
+enum class RestartStrategy : std::uint8_t {
   one_for_one,   // that child
   one_for_all,   // all children
   rest_for_one,  // that child, and those that were added after it
@@ -59,7 +59,7 @@ enum class Restart : std::uint8_t {
 // How a supervisor behaves.
 class Supervision {
  public:
-  explicit Supervision(Strategy strategy) noexcept : strategy_(strategy) {}
+  explicit Supervision(RestartStrategy strategy) noexcept : strategy_(strategy) {}
 
   // At most `restarts` in any stretch of time of this length, both ends included; one more, and the
   // supervisor gives up. Default: 1 in 5 seconds. A restart of several children counts once.
@@ -89,7 +89,7 @@ class Supervision {
   Duration first_wait_ = Duration::zero();
   Duration longest_wait_ = Duration::zero();
   std::uint32_t restarts_ = 1;
-  Strategy strategy_;
+  RestartStrategy strategy_;
   std::uint8_t priority_ = kDefaultPriority;
 };
 

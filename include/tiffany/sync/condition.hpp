@@ -7,7 +7,7 @@
 // The lock is let go and taken again by wait(); between a look at what the mutex protects and the wait
 // nobody can slip in. Those who wait are notified in the order they came, and then stand in line for the
 // mutex like everybody else: use the form with a predicate, or look again. Nobody is woken without
-// having been notified. In a single-threaded program most conditions are better written as an Event, a
+// having been notified. In a single-threaded program most conditions are better written as a ManualResetEvent, a
 // Latch or a channel.
 //
 // Cancel. Before start: Cancelled is thrown, and the lock is not let go. While parked: the wait is

@@ -1,6 +1,6 @@
 // An event: something that has happened, or has not yet.
 //
-//   Event stop;
+//   ManualResetEvent stop;
 //   co_await stop.wait();     // at once when it is set
 //   stop.set();               // all who wait go on, in the order they came
 //
@@ -17,14 +17,14 @@
 
 namespace tiffany {
 
-class Event {
+class ManualResetEvent {
  public:
   class Wait;
 
-  explicit Event(bool set = false) noexcept : set_(set) {}
-  ~Event() { detail::tell_all(waiters_, detail::Stage::gone); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
+  explicit ManualResetEvent(bool set = false) noexcept : set_(set) {}
+  ~ManualResetEvent() { detail::tell_all(waiters_, detail::Stage::gone); }
+  ManualResetEvent(const ManualResetEvent&) = delete;
+  ManualResetEvent& operator=(const ManualResetEvent&) = delete;
 
   Wait wait() noexcept;
   bool is_set() const noexcept { return set_; }
@@ -38,13 +38,14 @@ class Event {
 
 // Cancel. Before start: answered when the event is set, else Cancelled is thrown. While parked: the
 // wait is withdrawn. After completion: the event was set; the next suspension throws.
-class [[nodiscard("wait does nothing until awaited: co_await event.wait()")]] Event::Wait final
+class [[nodiscard(
+    "wait does nothing until awaited: co_await event.wait()")]] ManualResetEvent::Wait final
     : public detail::ParkingCall<Wait> {
  public:
   using value_type = void;
   static constexpr CallName call_name{"wait_event"};
 
-  explicit Wait(Event& event) noexcept : event_(&event) {}
+  explicit Wait(ManualResetEvent& event) noexcept : event_(&event) {}
   Wait(Wait&&) noexcept = default;
 
   bool answer(TaskRecord&) const noexcept { return event_->set_; }
@@ -56,9 +57,9 @@ class [[nodiscard("wait does nothing until awaited: co_await event.wait()")]] Ev
   std::string describe() const override { return "an event to be set"; }
 
  private:
-  Event* event_;
+  ManualResetEvent* event_;
 };
 
-inline Event::Wait Event::wait() noexcept { return Wait(*this); }
+inline ManualResetEvent::Wait ManualResetEvent::wait() noexcept { return Wait(*this); }
 
 }  // namespace tiffany

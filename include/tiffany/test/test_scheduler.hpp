@@ -4,7 +4,7 @@
 //   TestScheduler test;
 //   auto reply = test.spawn(ask_with_timeout, std::ref(server));   // the code under test
 //   test.step_until_idle();                          // as far as it gets without time passing
-//   EXPECT_EQ(test.task_state(reply), State::blocked);
+//   EXPECT_EQ(test.task_state(reply), TaskState::blocked);
 //   test.advance(5ms);                               // now the timers of these 5 ms have fired
 //   EXPECT_EQ(test.result(reply), "timed out");
 //
@@ -106,11 +106,11 @@ class TestScheduler {
   Duration now() const noexcept { return scheduler_.now().time_since_epoch(); }
   template <class H>
     requires requires(const H& handle) { handle.state(); }
-  State task_state(const H& handle) const {
+  TaskState task_state(const H& handle) const {
     return handle.state();
   }
   // By id. Nothing when the task has ended and nobody holds a handle to it.
-  std::optional<State> task_state(TaskId id) const;
+  std::optional<TaskState> task_state(TaskId id) const;
   // What the code under test wrote with log(), and what was reported about it.
   const std::vector<std::string>& log() const noexcept { return log_; }
   // What tasks failed with that nobody looked at.

@@ -91,7 +91,7 @@ class Ticket : private detail::TicketLink {
 // One who awaits it.
 class Synced final : public Ticket {
  public:
-  Event event;
+  ManualResetEvent event;
   std::exception_ptr error;
   void synced(std::exception_ptr failed) noexcept override {
     error = std::move(failed);
@@ -124,6 +124,7 @@ struct LogCounters {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
   std::uint64_t syncs = 0;
+  std::uint64_t lines_read = 0;  // records that were read back, by line(), line_alone() and lines()
 };
 
 class Log : public std::enable_shared_from_this<Log> {
@@ -180,7 +181,7 @@ class Log : public std::enable_shared_from_this<Log> {
 
   bool has_room() const noexcept { return queued_ < options_.most_queued; }
   // Set while there is room.
-  Event& room() noexcept { return room_; }
+  ManualResetEvent& room() noexcept { return room_; }
   // Throws why nothing can be appended, if nothing can.
   void require_open() const;
   bool sealed() const noexcept { return sealed_ != nullptr; }
@@ -258,8 +259,8 @@ class Log : public std::enable_shared_from_this<Log> {
   std::int64_t stamped_ = -1;
   std::string stamp_;
   std::size_t queued_ = 0;
-  Event room_{true};
-  Event rest_{true};  // set while nobody writes
+  ManualResetEvent room_{true};
+  ManualResetEvent rest_{true};  // set while nobody writes
   std::exception_ptr sealed_;
   std::vector<std::pair<std::string, std::string>> aside_;  // to be written before the next batch
   bool watching_values_ = false;

@@ -40,8 +40,9 @@ class LogView {
   Disk& disk_;
   std::string directory_;
   Layout layout_;
+  std::string
+      mark_;  // as it was before the log was read: another one says that the log has to be read anew
   LogIndex index_;
-  std::string mark_;
   LineReader reader_;
 };
 
