@@ -26,7 +26,7 @@ void FlowState::go_live(Slot& slot) {
   if (host_.looking()) return would_do(slot);
   switch (slot.kind) {
     case SlotKind::timer:
-      host_.scheduler_->arm(slot, host_.log_->scheduler_time(slot.due));
+      host_.scheduler_->arm(slot, host_.store_->clock().scheduler_time(slot.due));
       return;
     case SlotKind::promise:
       host_.promises_[slot.uuid] = &slot;
@@ -120,13 +120,13 @@ void FlowState::settle(Slot& slot, RecordType type, std::string value, bool fail
   if (failed) {
     payload.text("error", value);
   } else {
-    payload.value("result", *host_.log_, value);
+    payload.value("result", *host_.store_, value);
   }
   if (unknown) payload.raw("unknown", "true");
   if (slot.attempts > 1) payload.raw("attempts", std::to_string(slot.attempts));
   detail::Notice notice;
   notice.slot = &slot;
-  notice.time = host_.log_->wall_time();
+  notice.time = host_.store_->clock().now();
   notice.mail = mail;
   wal::Ticket* const ticket = mail != nullptr ? static_cast<wal::Ticket*>(mail.get()) : &slot;
   const bool alone = slot.kind == SlotKind::step && !slot.begun;  // its only record
@@ -169,7 +169,7 @@ FlowState::Slot* FlowState::issue_timer(Duration delay, const std::source_locati
   }
   // Rounded up: never too early.
   const std::int64_t due =
-      host_.log_->wall_time() + delay.count() / 1000 + (delay.count() % 1000 != 0 ? 1 : 0);
+      host_.store_->clock().now() + delay.count() / 1000 + (delay.count() % 1000 != 0 ? 1 : 0);
   Payload(payload_)
       .text("op", "timer")
       .text("id", id)
@@ -270,7 +270,7 @@ std::string FlowState::mailbox_json(bool whole) const {
     if (whole) {
       json = value;
     } else {
-      host_.log_->add_value(json, value);
+      host_.store_->add_value(json, value);
     }
     out.raw_value(json);
     out.end_array();
@@ -317,9 +317,9 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& given,
   const bool whole = mailbox_size() > wal::kLongestValue;
   const std::string mail = mailbox_json(whole);
   Payload payload(payload_);
-  payload.value("state", *host_.log_, state);
+  payload.value("state", *host_.store_, state);
   if (records_waits()) payload.raw("number", std::to_string(checkpoint_ + 1));
-  whole ? payload.value("mailbox", *host_.log_, mail) : payload.raw("mailbox", mail);
+  whole ? payload.value("mailbox", *host_.store_, mail) : payload.raw("mailbox", mail);
   if (cancelled_) payload.text("cancelled", *cancelled_);
   for (const detail::Notice& notice : notices_) {
     if (notice.kind != detail::Notice::Kind::cancel || cancelled_) continue;
@@ -331,7 +331,7 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& given,
   Slot* const slot = made.get();
   detail::Notice notice;
   notice.slot = slot;
-  notice.time = host_.log_->wall_time();
+  notice.time = host_.store_->clock().now();
   notice.seq = append(RecordType::Checkpoint, payload_, &site, 0, Level::sync, slot);
   for (std::unique_ptr<Slot>& each : slots_) {
     each->retired = true;
@@ -350,7 +350,6 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& given,
   next_state_ = state;
   begin_generation(records_waits() ? checkpoint_ + 1 : notice.seq);
   notices_.push_back(std::move(notice));
-  if (log_.records.size() > 2) log_.records.erase(log_.records.begin() + 1, log_.records.end() - 1);
   return slot;
 }
 

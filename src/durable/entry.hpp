@@ -15,8 +15,11 @@
 namespace tiffany {
 
 struct HostCore::Entry {
-  explicit Entry(wal::TaskLog& of) : log(of) {}
-  wal::TaskLog& log;
+  explicit Entry(wal::StoredTask& of) : log(of) {}
+  // Of a task in the archive, which the store does not list.
+  explicit Entry(std::unique_ptr<wal::StoredTask> of) : own(std::move(of)), log(*own) {}
+  std::unique_ptr<wal::StoredTask> own;
+  wal::StoredTask& log;
   const DurableType* type = nullptr;
   std::string type_name;
   int version = 0;
@@ -89,11 +92,11 @@ class HostCore::StoppingNow {
   const Entry* by_;  // null: the call is made outside of all steps
 };
 
-// A file without a whole record, and without damage, is of a task whose first record was never acknowledged. Nor was
-// a fork whose log is not complete.
-inline bool came_to_be(const wal::TaskLog& task) noexcept {
-  return !task.id.nil() && (!task.records.empty() || !task.quarantine.empty()) &&
-         (task.last_seq >= task.forked_at || !task.quarantine.empty());
+// Of a task that has ended.
+inline DurableStatus status_at_end(const wal::StoredTask& task) noexcept {
+  return task.failed      ? DurableStatus::failed
+         : task.cancelled ? DurableStatus::cancelled
+                          : DurableStatus::completed;
 }
 
 namespace detail {

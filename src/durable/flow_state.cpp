@@ -59,7 +59,7 @@ void Mail::synced(std::exception_ptr failed) noexcept {
 
 }  // namespace detail
 
-FlowState::FlowState(HostCore& host, wal::TaskLog& log, const DurableType& type)
+FlowState::FlowState(HostCore& host, wal::StoredTask& log, const DurableType& type)
     : random(log.id.hash(), "durable task"),
       host_(host),
       log_(log),
@@ -94,7 +94,7 @@ std::uint64_t FlowState::append(RecordType type, std::string_view payload,
   }
   // The beginning of a step need not be kept while it runs.
   unsynced_ = level == Level::lazy && (unsynced_ || type == RecordType::Command);
-  return host_.log_->append(log_, entry, level, ticket);
+  return host_.store_->append(log_, entry, level, ticket);
 }
 
 void FlowState::require_own_code() const {
@@ -117,7 +117,7 @@ bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
       return true;
     }
   } catch (...) {
-    if (host_.log_->sealed()) {
+    if (host_.store_->sealed()) {
       broken(std::current_exception());
       return false;
     }
@@ -125,7 +125,7 @@ bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
     throw;
   }
   // It may wait for long: what it asked for must not be forgotten meanwhile.
-  if (std::exchange(unsynced_, false)) host_.log_->hurry();
+  if (std::exchange(unsynced_, false)) host_.store_->hurry();
   return false;
 }
 
@@ -237,13 +237,13 @@ std::shared_ptr<detail::Mail> FlowState::send(Notice::Kind kind, std::string nam
   JsonWriter(payload_).value(name);
   if (kind == Notice::Kind::signal) {
     payload_ += ",\"value\":";
-    host_.log_->add_value(payload_, value);
+    host_.store_->add_value(payload_, value);
   }
   Notice notice;
   notice.kind = kind;
   notice.id = std::move(name);
   notice.value = std::move(value);
-  notice.time = host_.log_->wall_time();
+  notice.time = host_.store_->clock().now();
   notice.seq = append(RecordType::Resumed, payload_, nullptr, 0, Level::sync, mail.get());
   mail->flow = this;
   notice.mail = mail;

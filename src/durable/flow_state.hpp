@@ -17,7 +17,7 @@
 #include "tiffany/core/timer.hpp"
 #include "tiffany/durable/flow.hpp"
 #include "tiffany/sync/event.hpp"
-#include "tiffany/wal/log.hpp"
+#include "tiffany/wal/record_store.hpp"
 
 namespace tiffany {
 
@@ -175,7 +175,7 @@ inline constexpr int kLogRules = 1;
 
 class FlowState {
  public:
-  FlowState(HostCore& host, wal::TaskLog& log, const DurableType& type);
+  FlowState(HostCore& host, wal::StoredTask& log, const DurableType& type);
   ~FlowState();
   FlowState(const FlowState&) = delete;
   FlowState& operator=(const FlowState&) = delete;
@@ -314,7 +314,7 @@ class FlowState {
   void go_on() noexcept;
 
   HostCore& host_;
-  wal::TaskLog& log_;
+  wal::StoredTask& log_;
   std::string id_text_;
   std::uint64_t seed_;  // of what is drawn; that of the task whose fork this is
   const DurableType& type_;

@@ -76,12 +76,10 @@ Notice notice_of(const Fields& fields, std::string id, const Value& value) {
 // not, each value may lie beside the log.
 void FlowState::read_mailbox(std::string_view recorded) {
   mailbox_.clear();
-  const std::string& directory = host_.log_options_.directory;
-  const std::string text = wal::value_of(host_.log_->disk(), directory, recorded);
+  const std::string text = host_.store_->value_of(recorded);
   const bool whole = text != recorded;
   for (auto& [name, mail] : Fields::pairs_in(text)) {
-    mailbox_.put(std::move(name),
-                 whole ? std::move(mail) : wal::value_of(host_.log_->disk(), directory, mail));
+    mailbox_.put(std::move(name), whole ? std::move(mail) : host_.store_->value_of(mail));
   }
 }
 
@@ -100,7 +98,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
     const std::int64_t time = wal::parse_time(view.ts).value_or(0);
     // A value may lie beside the log.
     const auto value = [&](std::string_view name) {
-      return wal::value_of(host_.log_->disk(), host_.log_options_.directory, fields.raw(name));
+      return host_.store_->value_of(fields.raw(name));
     };
     const auto remember = [&](const char* kind, std::string id) -> Recorded& {
       Recorded& recorded = history.command(kind, std::move(id));
@@ -185,7 +183,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
         break;
     }
   }
-  if (host_.index_.shut_down) history.nothing_was_lost();
+  if (host_.store_->found().shut_down) history.nothing_was_lost();
   checked_ = false;
   commands_ = std::move(history.commands);
   notices_ = detail::NoticeQueue(std::move(history.notices));

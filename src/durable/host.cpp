@@ -90,7 +90,7 @@ HostCore::Entry& HostCore::entry(const Uuid& id, std::string_view what) {
               std::string(what) + ": no durable task has the id " + id.text() + ".");
 }
 
-HostCore::Entry& HostCore::add_entry(wal::TaskLog& log) {
+HostCore::Entry& HostCore::add_entry(wal::StoredTask& log) {
   auto made = std::make_unique<Entry>(log);
   Entry& entry = *made;
   entries_.insert_or_assign(log.id, std::move(made));
@@ -119,7 +119,7 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
     throw Error(Errc::bad_json, "The arguments of \"" + type + "\" are no array.");
   }
   require_arguments(*known, arguments);
-  while (!log_->has_room()) co_await log_->room().wait();
+  while (!store_->has_room()) co_await store_->room().wait();
   if (Entry* const before = find(id)) {  // it was started before
     const Held held(*before);
     co_await until_settled(before);
@@ -133,14 +133,14 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
       co_return id;
     }
     require_not_retired(id, "Host::start_as");
-    if (!retired_.damage().empty()) {
-      throw Error(Errc::log_damaged,
-                  "Host::start_as: task " + id.text() + " cannot be started. " + retired_.damage());
+    if (!store_->found().retired_damage.empty()) {
+      throw Error(Errc::log_damaged, "Host::start_as: task " + id.text() + " cannot be started. " +
+                                         store_->found().retired_damage);
     }
     // A fresh id was drawn from the random numbers of the system: no lost task can have it.
     require_never_used(id);
   }
-  log_->require_open();
+  store_->require_open();
   Entry& entry = add_task(*known, id, Uuid());
   co_await shield(begin_synced(&entry, std::move(arguments)));
   co_return id;
@@ -153,7 +153,7 @@ void HostCore::require_same_start(const Entry& before, const Uuid& id, const std
   bool same = false;
   try {
     const std::string line =
-        before.spawn.empty() ? log_->line(before.log, before.log.records.at(0)) : before.spawn;
+        before.spawn.empty() ? store_->read_one(before.log, 0, true) : before.spawn;
     const wal::RecordView view = wal::view_of(line);
     const detail::Fields fields(view.payload);
     recorded_type = fields.text("name");
@@ -162,7 +162,7 @@ void HostCore::require_same_start(const Entry& before, const Uuid& id, const std
            (wal::belongs_aside(arguments) &&
             raw == wal::value_reference(wal::value_name(arguments), arguments.size()));
     if (!same && !wal::belongs_aside(arguments)) {  // older programs wrote it as it came
-      same = compact_json(wal::value_of(log_->disk(), log_options_.directory, raw)) == arguments;
+      same = compact_json(store_->value_of(raw)) == arguments;
     }
   } catch (const std::exception& error) {
     throw Error(Errc::durable_stopped, "Host::start_as: there is a task " + id.text() +
@@ -176,20 +176,20 @@ void HostCore::require_same_start(const Entry& before, const Uuid& id, const std
 }
 
 void HostCore::require_not_retired(const Uuid& id, std::string_view what) const {
-  if (!retired_.contains(id)) return;
+  if (!store_->retired(id)) return;
   throw Error(Errc::id_retired,
               std::string(what) + ": task " + id.text() +
                   " has ended and has left the archive. Its id cannot be used again.");
 }
 
 void HostCore::require_never_used(const Uuid& id) const {
-  const wal::Damage* const damage = index_.unresolved();
-  if (damage == nullptr) return;
-  const std::string& directory = log_options_.directory;
+  const std::string& damage = store_->found().unresolved;
+  if (damage.empty()) return;
+  const std::string& directory = store_->name();
   throw Error(Errc::log_uncertain,
               "Task " + id.text() + " cannot be started: the log in " + directory +
-                  " does not know it, and it may be among the records that are lost. " +
-                  damage->text() + " Repair the log (`tiffany wal repair " + directory +
+                  " does not know it, and it may be among the records that are lost. " + damage +
+                  " Repair the log (`tiffany wal repair " + directory +
                   "`, which writes down what it gives up), or accept the loss (`tiffany wal "
                   "accept-loss " +
                   directory + " WHY`).");
@@ -197,9 +197,9 @@ void HostCore::require_never_used(const Uuid& id) const {
 
 Task<void> HostCore::until_settled(Entry* entry) {
   const Held held(*entry);
-  while (entry->changing > 0 || !log_->has_room()) {
-    if (!log_->has_room()) {
-      co_await log_->room().wait();
+  while (entry->changing > 0 || !store_->has_room()) {
+    if (!store_->has_room()) {
+      co_await store_->room().wait();
     } else {
       changed_.reset();
       co_await changed_.wait();
@@ -210,7 +210,7 @@ Task<void> HostCore::until_settled(Entry* entry) {
 Task<void> HostCore::begin_synced(Entry* entry, std::string arguments) {
   const Changing changing(*entry, changed_);
   wal::Synced synced;
-  const std::int64_t time = log_->wall_time();
+  const std::int64_t time = store_->clock().now();
   append_spawn(*entry, arguments, Level::sync, &synced);
   co_await synced.event.wait();
   if (synced.error != nullptr) {
@@ -224,7 +224,7 @@ Task<void> HostCore::begin_synced(Entry* entry, std::string arguments) {
 }
 
 HostCore::Entry& HostCore::add_task(const DurableType& type, const Uuid& id, const Uuid& parent) {
-  Entry& entry = add_entry(index_.at(id));
+  Entry& entry = add_entry(store_->add(id));
   entry.type = &type;
   entry.type_name = type.name;
   entry.version = type.version;
@@ -241,10 +241,10 @@ void HostCore::append_spawn(Entry& entry, const std::string& arguments, Level le
   payload_ += ",\"rules\":";
   payload_ += std::to_string(kLogRules);
   payload_ += ",\"args\":";
-  log_->add_value(payload_, arguments);
+  store_->add_value(payload_, arguments);
   if (!entry.parent.nil()) payload_ += ",\"parent\":\"" + entry.parent.text() + "\"";
   const std::string id = entry.log.id.text();
-  log_->append(entry.log, wal::Entry{RecordType::Spawn, id, payload_}, level, ticket);
+  store_->append(entry.log, wal::Entry{RecordType::Spawn, id, payload_}, level, ticket);
 }
 
 // A task that has no history.
@@ -374,7 +374,7 @@ Task<void> HostCore::record_end(FlowState* flow, Entry* entry, DurableStatus sta
   const Changing changing(*entry, changed_);  // what comes now comes too late
   if (status == DurableStatus::completed) {
     payload_ = "\"result\":";
-    log_->add_value(payload_, result);
+    store_->add_value(payload_, result);
   } else {
     detail::make_recordable_sentence(result);
     payload_ = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
@@ -432,7 +432,9 @@ void HostCore::flow_broken(FlowState& flow, const std::exception_ptr& error) noe
   if (entry == nullptr || entry->broken != nullptr) return;
   entry->broken = error;
   entry->status = DurableStatus::paused;
-  entry->detail = "the log failed";
+  // What was appended last may be in the log, or not: the next host reads which.
+  const bool fenced = wal::append_end(error) == wal::AppendEnd::fenced;
+  entry->detail = fenced ? "another process owns the log" : "the log failed";
   entry->done.set();
   entry->task.cancel("the log failed");
 }
@@ -445,7 +447,7 @@ void HostCore::adopt_child(detail::Slot& slot) {
   // Of one that a repair has quarantined nothing may be left but its id.
   if (child != nullptr && child->parent.nil()) child->parent = slot.flow.id();
   if (child == nullptr) {
-    if (retired_.contains(slot.uuid)) {
+    if (store_->retired(slot.uuid)) {
       slot.flow.settle(slot, RecordType::Resumed,
                        "Task " + slot.uuid.text() +
                            ", which is to be awaited, has ended and has left the archive.",
@@ -467,18 +469,18 @@ void HostCore::adopt_child(detail::Slot& slot) {
     Entry& made = add_task(*type, slot.uuid, slot.flow.id());
     // Its parent's log has it from before, its own records may be lost: it may have run. One that is asked for now was
     // never asked for before, or its parent's log would have a gap.
-    if (!slot.asked_now && index_.unresolved() != nullptr) {
+    if (!slot.asked_now && !store_->found().unresolved.empty()) {
       made.status = DurableStatus::quarantined;
       made.detail =
           "its parent has asked for it, nothing of it is in the log, and the log is damaged. " +
-          index_.unresolved()->text();
+          store_->found().unresolved;
       ++recovery_.quarantined;
       recovery_.notes.push_back("Task " + slot.uuid.text() + " (" + made.type_name +
                                 ") is quarantined: " + made.detail);
       return;
     }
     append_spawn(made, slot.details, Level::lazy, nullptr);
-    begin(made, slot.details, log_->wall_time());
+    begin(made, slot.details, store_->clock().now());
     return;
   }
   if (child != old.get() && !child->log.ended) return;
@@ -498,7 +500,7 @@ Task<void> HostCore::stop(Entry& task) {
 }
 
 void HostCore::abandon() noexcept {
-  if (log_ != nullptr) log_->abandon();
+  if (store_ != nullptr) store_->abandon();
   for (Entry* entry : order_) {
     if (entry->flow != nullptr) entry->task.cancel("the host is gone");
   }
@@ -519,7 +521,7 @@ Task<void> HostCore::close() {
                 "step, and the step for it. Call it outside of every step.");
   }
   const Mutex::Guard alone = co_await compacting_.lock();
-  if (log_ == nullptr || closed_) co_return;
+  if (store_ == nullptr || closed_) co_return;
   closing_ = true;
   co_await shield(close_now());
 }
@@ -530,7 +532,7 @@ Task<void> HostCore::close_now() {
   }
   for (std::size_t i = 0; i < order_.size(); ++i) co_await stop(*order_[i]);
   for (Entry* entry : order_) leave(*entry);
-  co_await log_->close();  // it stays, for those who are on their way to it
+  co_await store_->close();  // it stays, for those who are on their way to it
   closed_ = true;
 }
 

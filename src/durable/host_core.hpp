@@ -11,7 +11,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "durable/retired_ids.hpp"
 #include "tiffany/durable/host.hpp"
 #include "tiffany/durable/inspect.hpp"
 #include "tiffany/sync/mutex.hpp"
@@ -48,7 +47,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   std::string query(Uuid id, std::string_view name);
   std::optional<DurableInfo> info(Uuid task);
   std::vector<DurableInfo> tasks();
-  wal::Log& log() noexcept { return *log_; }
+  wal::RecordStore& store() noexcept { return *store_; }
   // The host is gone: what runs ends where it is.
   void abandon() noexcept;
 
@@ -58,11 +57,11 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   class Changing;
   class Held;
 
-  bool is_open() const noexcept { return log_ != nullptr && !closing_; }
+  bool is_open() const noexcept { return store_ != nullptr && !closing_; }
   // Throws for what is not in the log, and says where it is.
   Entry& entry(const Uuid& id, std::string_view what);
   Entry* find(const Uuid& id) const noexcept;
-  Entry& add_entry(wal::TaskLog& log);
+  Entry& add_entry(wal::StoredTask& log);
   Entry& add_task(const DurableType& type, const Uuid& id, const Uuid& parent);
   void append_spawn(Entry& entry, const std::string& arguments, wal::Level level,
                     wal::Ticket* ticket);
@@ -96,23 +95,14 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Task<void> stop(Entry& task);
   Task<void> cancel_child(Uuid id);
   bool may_archive(const Entry& entry) const noexcept;
-  struct Copied {
-    Uuid id;
-    std::uint64_t last_seq;
-  };
+  using Copied = wal::RecordStore::Copied;
   Task<Compaction> compact_now(Retention keep, bool only_completed);
   Task<std::vector<Copied>> archive_ended(bool drop, bool only_completed);
-  Task<std::size_t> retire(const std::vector<Copied>& copied);
-  Task<void> write_archive(std::vector<wal::WholeFile> files);
   // Compacts the log when HostOptions say that it is worth it.
   void consider_compaction();
   Task<void> compact_by_itself();
-  std::uint64_t log_bytes() const noexcept;
   std::vector<Uuid> take_archived(const std::vector<Copied>& copied);
-  Task<std::size_t> move_forward();
-  Task<std::size_t> remove_values();
   Task<void> keep_only(Retention keep, Compaction* done);
-  std::string archive_path(const Uuid& id) const;
   bool archived(const Uuid& id) const;
   std::unique_ptr<Entry> from_archive(const Uuid& id);
   // The promise of a task whose code is not here, as its log knows it.
@@ -151,7 +141,6 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   bool prepare_readable(Entry& entry);
   bool resume_or_quarantine(Entry& entry);
   bool check_type(Entry& entry);
-  bool was_paused(const Entry& entry);
   void read_first(Entry& entry);
   bool may_replay() const noexcept;
 
@@ -182,8 +171,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   wal::LogOptions log_options_;
   HostOptions options_;
   Scheduler* scheduler_ = nullptr;
-  wal::LogIndex index_;
-  std::shared_ptr<wal::Log> log_;
+  std::shared_ptr<wal::RecordStore> store_;
   bool closing_ = false;
   bool closed_ = false;
   std::string payload_;  // scratch
@@ -194,12 +182,9 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   std::unordered_map<Uuid, Asked, UuidHash> at_rest_;           // of Entry::promises_read
   std::unordered_map<const TaskRecord*, const Entry*> steps_;   // whose step a task runs
   std::vector<Stopping> stopping_;
-  RetiredIds retired_;
   Mutex compacting_;
   bool compacts_by_itself_ = false;
-  std::uint64_t bytes_before_ = 0;    // of the log, when it was opened or last compacted
-  std::uint64_t counted_before_ = 0;  // bytes that the log had counted then
-  std::uint64_t look_again_ = 0;      // with so many bytes compaction is considered next
+  std::uint64_t look_again_ = 0;  // with so many bytes compaction is considered next
   Random random_{0};
   Inspection* looking_ = nullptr;  // effects are forbidden; what would happen is noted here
   std::size_t replaying_tasks_ = 0;

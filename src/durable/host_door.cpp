@@ -52,6 +52,6 @@ Task<Compaction> Host::compact(Retention keep) { return kept(core_, core_->compa
 std::string Host::query(Uuid task, std::string_view name) { return core_->query(task, name); }
 std::optional<DurableInfo> Host::info(Uuid task) const { return core_->info(task); }
 std::vector<DurableInfo> Host::tasks() const { return core_->tasks(); }
-wal::Log& Host::log() { return core_->log(); }
+wal::RecordStore& Host::store() { return core_->store(); }
 
 }  // namespace tiffany

@@ -66,11 +66,9 @@ void HostCore::seen_end(const Entry& entry, DurableStatus status, const std::str
 
 void HostCore::open_to_look() {
   scheduler_ = &Scheduler::require("inspect");
-  log_ = wal::Log::look_at(log_options_, index_);
+  store_ = wal::look_at_store(log_options_);
   options_.start_paused = true;
-  for (const auto& task : index_.tasks) {
-    if (came_to_be(*task)) prepare(add_entry(*task));
-  }
+  for (wal::StoredTask* task : store_->list()) prepare(add_entry(*task));
 }
 
 Task<Inspection> HostCore::look(Uuid id) {

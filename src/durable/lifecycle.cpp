@@ -163,7 +163,7 @@ Task<void> HostCore::resume_now(Entry* task, std::string payload) {
     task->detail = error.what();
     throw;
   }
-  log_->forget_lines();
+  store_->done_reading();
 }
 
 Task<void> HostCore::retry(Uuid id, std::string from) {
@@ -219,7 +219,7 @@ Task<Uuid> HostCore::fork(Uuid id, std::string from) {
 void HostCore::require_no_promise(const Entry& task, const std::string& from) {
   std::vector<std::string> open;
   bool before = true;  // the step from which the fork goes on
-  for (const std::string& line : log_->lines(task.log)) {
+  for (const std::string& line : store_->read(task.log)) {
     const wal::RecordView view = wal::view_of(line);
     const detail::Fields fields(view.payload);
     const std::string id = fields.text(fields.has("step") ? "step" : "id");
@@ -241,13 +241,13 @@ void HostCore::require_no_promise(const Entry& task, const std::string& from) {
 Task<Uuid> HostCore::fork_now(Entry* task, std::string from) {
   const Changing not_now(*task, changed_);
   const std::string of = task->log.id.text();
-  std::vector<std::string> lines = log_->lines(task->log);
+  std::vector<std::string> lines = store_->read(task->log);
   const wal::RecordView view = wal::view_of(lines[0]);
   const detail::Fields fields(view.payload);
   const bool again = fields.has("fork_of");  // a fork of a fork is one of the first
   const std::string origin = again ? fields.text("fork_of") : of;
   const Uuid id = new_id();
-  Entry& made = add_entry(index_.at(id));
+  Entry& made = add_entry(store_->add(id));
   const Changing changing(made, changed_);
   made.type = task->type;
   made.type_name = task->type_name;
@@ -264,7 +264,7 @@ Task<Uuid> HostCore::fork_now(Entry* task, std::string from) {
     const std::string from_whom = of + "\"" + (first && again ? about(task->log.forked_at) : "");
     const std::string to_whom = id.text() + "\"" + (first ? about(made.log.forked_at) : "");
     line.replace(line.find(from_whom), from_whom.size(), to_whom);
-    log_->append_copy(made.log, line);
+    store_->append_copy(made.log, line);
   }
   co_await resume_now(&made, retry_from(from));
   co_return id;

@@ -57,7 +57,7 @@ void HostCore::read_promises(Entry& entry) {
   entry.promises_read = true;
   std::unordered_map<std::string, Asked*> by_name;
   try {
-    for (const std::string& line : log_->lines(entry.log)) {
+    for (const std::string& line : store_->read(entry.log)) {
       const wal::RecordView view = wal::view_of(line);
       const bool asks = view.type == RecordType::Command &&
                         view.payload.find(R"("promise":)") != std::string_view::npos;
@@ -117,7 +117,7 @@ Task<void> HostCore::send(Entry* task, bool signal, std::string name, std::strin
   JsonWriter(payload).value(name);
   if (signal) {
     payload += ",\"value\":";
-    log_->add_value(payload, value);
+    store_->add_value(payload, value);
   }
   co_await record(*task, RecordType::Resumed, payload);
 }
@@ -141,7 +141,7 @@ Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success
         slot.completion = std::make_shared<detail::Mail>();
         slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false,
                          slot.completion);
-        if (log_->sealed()) std::rethrow_exception(log_->why_sealed());
+        if (store_->sealed()) std::rethrow_exception(store_->why_sealed());
       }
       // Whoever is not the first hears so when nothing can make that untrue any more.
       const std::shared_ptr<detail::Mail> completion = slot.completion;
@@ -160,7 +160,7 @@ Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success
               promise.text() +
               " since its last checkpoint. Those of the archive are not looked through.");
     }
-    if (there.task->changing > 0 || !log_->has_room()) {
+    if (there.task->changing > 0 || !store_->has_room()) {
       co_await until_settled(there.task);  // and then see what has become of it
       continue;
     }
@@ -172,7 +172,7 @@ Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success
     JsonWriter(payload).value(there.promise->name);
     if (success) {
       payload += ",\"result\":";
-      log_->add_value(payload, value);
+      store_->add_value(payload, value);
     } else {
       payload += ",\"error\":";
       JsonWriter(payload).value(value);
@@ -225,7 +225,7 @@ std::vector<DurableInfo> HostCore::tasks() {
   std::vector<DurableInfo> all;
   all.reserve(order_.size());
   for (const Entry* entry : order_) all.push_back(info_of(*entry, true));
-  if (log_ != nullptr) log_->forget_lines();
+  if (store_ != nullptr) store_->done_reading();
   return all;
 }
 
@@ -236,10 +236,10 @@ Task<void> HostCore::record(Entry& task, RecordType type, std::string payload) {
                                            " is quarantined, and nothing but `kill` can be " +
                                            "done to it: " + task.detail);
   }
-  while (!log_->has_room()) co_await log_->room().wait();
+  while (!store_->has_room()) co_await store_->room().wait();
   const std::string id = task.log.id.text();
   wal::Synced synced;
-  log_->append(task.log, wal::Entry{type, id, payload}, Level::sync, &synced);
+  store_->append(task.log, wal::Entry{type, id, payload}, Level::sync, &synced);
   co_await synced.event.wait();
   if (synced.error != nullptr) std::rethrow_exception(synced.error);
 }

@@ -190,7 +190,7 @@ void FlowState::try_inline(Slot& slot) {
     failed = std::current_exception();
   }
   inline_ = false;
-  if (host_.log_->sealed()) std::rethrow_exception(host_.log_->why_sealed());
+  if (host_.store_->sealed()) std::rethrow_exception(host_.store_->why_sealed());
   if (failed == nullptr) {
     settle(slot, RecordType::StepEnd, std::move(result), false);
   } else if (slot.attempts >= slot.options->policy.most) {
@@ -214,7 +214,7 @@ void FlowState::plan_next_attempt(Slot& slot) {
 std::int64_t FlowState::wall_after(Duration delay) const noexcept {
   constexpr Duration kLongest = std::chrono::hours(24 * 36525);  // a hundred years
   const std::int64_t rest = host_.scheduler_->now().time_since_epoch().count() % 1000;
-  return host_.log_->wall_time() + (std::min(delay, kLongest).count() + rest + 999) / 1000;
+  return host_.store_->clock().now() + (std::min(delay, kLongest).count() + rest + 999) / 1000;
 }
 
 void FlowState::begin_runner(Slot& slot) {
@@ -247,7 +247,7 @@ Task<void> FlowState::run_step(Slot* slot) {
 
 Task<void> FlowState::make_attempts(Slot* slot) {
   const StepOptions& options = *slot->options;
-  if (slot->due != 0) co_await sleep_until(host_.log_->scheduler_time(slot->due));
+  if (slot->due != 0) co_await sleep_until(host_.store_->clock().scheduler_time(slot->due));
   slot->due = 0;
   const bool once = options.effect == StepEffect::at_most_once;
   // What led here, and that it begins, must be on the disk before it does. And so it must be if the process before may
@@ -280,7 +280,7 @@ Task<void> FlowState::make_attempts(Slot* slot) {
       co_return;
     }
     plan_next_attempt(*slot);
-    co_await sleep_until(host_.log_->scheduler_time(slot->due));
+    co_await sleep_until(host_.store_->clock().scheduler_time(slot->due));
     slot->due = 0;
   }
 }
@@ -305,7 +305,7 @@ Task<std::string> FlowState::try_step(Slot* slot, Attempt* attempt, std::string*
   } catch (...) {
     failed = std::current_exception();
   }
-  if (host_.log_->sealed()) std::rethrow_exception(host_.log_->why_sealed());
+  if (host_.store_->sealed()) std::rethrow_exception(host_.store_->why_sealed());
   if (timed_out) *late = true;
   if (timed_out) co_return "Step \"" + slot->id + "\" took longer than it may.";
   co_return failed == nullptr ? "" : sentence_of(failed);

@@ -42,8 +42,8 @@
 #include "tiffany/durable/durable.hpp"
 #include "tiffany/durable/flow.hpp"
 #include "tiffany/sync/event.hpp"
-#include "tiffany/wal/log.hpp"
-#include "tiffany/wal/scan.hpp"
+#include "tiffany/wal/log_options.hpp"
+#include "tiffany/wal/record_store.hpp"
 
 namespace tiffany {
 
@@ -255,7 +255,8 @@ class Host {
   std::optional<DurableInfo> info(Uuid task) const;
   // Those in the log.
   std::vector<DurableInfo> tasks() const;
-  wal::Log& log();
+  // Where the records are. Needs an open host.
+  wal::RecordStore& store();
 
  private:
   Task<Uuid> start_new(std::string type, std::string arguments);
