@@ -1,9 +1,13 @@
 // The middle of the scheduler's loop: which task has the next slice, and what a switch does.
 #include <algorithm>
 #include <coroutine>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/site.hpp"
 
 namespace tiffany {
 namespace {
@@ -30,6 +34,31 @@ std::size_t Scheduler::run_turn(std::size_t limit) {
     run_policy();
   }
   return static_cast<std::size_t>(slices() - start);
+}
+
+// A frame that begins is named by Trampoline::next before its first resume, and always names another
+// or a mark before it comes back. One that did not has been compiled wrongly, and neither can it go on
+// nor can it be destroyed. `caller`: who awaited the frame; null when it is the outermost.
+void Scheduler::end_miscompiled(TaskRecord& task, void* caller) noexcept {
+  struct Innermost final : FrameVisitor {
+    void on_frame(const std::source_location& site) override {
+      if (text.empty()) text = site_text(site);
+    }
+    std::string text;
+  } awaited;
+  if (caller != nullptr) {
+    task.cursor_ = caller;
+    task.visit_frames(awaited);
+  }
+  const std::string what = awaited.text.empty() ? "is" : "awaits, at " + awaited.text + ",";
+  std::fprintf(
+      stderr,
+      "%s, spawned at %s, %s a coroutine that the compiler has broken: it came back without "
+      "having begun. GCC 12 does that to a coroutine without local variables that has a "
+      "co_await in the condition of an if, while or switch. Write there `const bool ok = "
+      "co_await f();` and test `ok`; see docs/compilers.md.\n",
+      task.describe().c_str(), site_text(task.spawn_site_).c_str(), what.c_str());
+  std::abort();
 }
 
 inline void Scheduler::resume(void* frame) {
@@ -275,13 +304,15 @@ void Scheduler::slice_goes_on(TaskRecord& task, void* frame) {
   // A call and its return, or a call in a loop, go back and forth between two frames. Where the next
   // one is the one before, its address is taken from a register, under a branch that is foreseen:
   // the processor need not wait for it to come through memory.
-  void* before = frame;
+  void* before = this;  // no frame
   for (;;) {
     void* const next = Trampoline::next;
     if (next == before) [[likely]] {
       asm("" : "+r"(before));  // or the compiler takes `next` all the same
       std::swap(frame, before);
     } else if (next > Trampoline::yielded()) {
+      if (next == frame) [[unlikely]]
+        end_miscompiled(task, before == this ? nullptr : before);
       before = frame;
       frame = next;
     } else if (next == Trampoline::yielded()) {

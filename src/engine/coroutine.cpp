@@ -49,6 +49,7 @@ void detail::PromiseBase::unhandled_exception() noexcept {
 void* CoroutineRecord::begin(Scheduler& scheduler) {
   try {
     cursor_ = call();
+    Scheduler::Trampoline::next = cursor_;  // until the code says something else; see run_loop.cpp
   } catch (...) {
     scheduler.finish(*this, keep_error(std::current_exception()));
     return nullptr;

@@ -391,6 +391,7 @@ class Scheduler {
     std::uint8_t priority_;
   };
 
+  [[noreturn, gnu::cold]] static void end_miscompiled(TaskRecord& task, void* caller) noexcept;
   void finish_with_heritage(TaskRecord& task, TaskState state) noexcept;
   void end(TaskRecord& task, TaskState state) noexcept;
   template <class Record, class... Args>
