@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "durable/entry.hpp"
 #include "durable/fields.hpp"
+#include "durable/hosted_task.hpp"
 #include "tiffany/durable/limits.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/wal/record.hpp"
@@ -19,7 +19,7 @@ namespace tiffany {
 bool HostCore::archived(const Uuid& id) const { return store_ != nullptr && store_->archived(id); }
 
 // Null when it is not there.
-std::unique_ptr<HostCore::Entry> HostCore::from_archive(const Uuid& id) {
+std::unique_ptr<HostCore::HostedTask> HostCore::from_archive(const Uuid& id) {
   if (!archived(id)) return nullptr;
   const std::string content = store_->read_archived(id);
   std::string_view bytes = content;
@@ -30,7 +30,7 @@ std::unique_ptr<HostCore::Entry> HostCore::from_archive(const Uuid& id) {
     wal::RecordView view;
     if (wal::read_line(line, 0, view) != wal::LineFault::none) break;
     if (view.type == wal::RecordType::TaskExit || view.type == wal::RecordType::TaskAbort) {
-      auto entry = std::make_unique<Entry>(std::make_unique<wal::StoredTask>());
+      auto entry = std::make_unique<HostedTask>(std::make_unique<wal::StoredTask>());
       entry->log.id = id;
       wal::note_record(entry->log, view);
       entry->spawn = content.substr(0, content.find('\n') + 1);
@@ -50,12 +50,12 @@ std::unique_ptr<HostCore::Entry> HostCore::from_archive(const Uuid& id) {
 }
 
 // A child stays until its parent has ended, which may still ask for it.
-bool HostCore::may_archive(const Entry& entry) const noexcept {
+bool HostCore::may_archive(const HostedTask& entry) const noexcept {
   if (!entry.log.ended || entry.flow != nullptr || entry.changing > 0 || entry.held > 0 ||
       entry.status == DurableStatus::quarantined) {
     return false;
   }
-  const Entry* const parent = entry.parent.nil() ? nullptr : find(entry.parent);
+  const HostedTask* const parent = entry.parent.nil() ? nullptr : find(entry.parent);
   return parent == nullptr || parent->log.ended;
 }
 
@@ -101,7 +101,7 @@ Task<Compaction> HostCore::compact_now(Retention keep, bool only_completed) {
 // Copies them, and gives which. With `drop` nothing is written. Whoever comes meanwhile has its turn next time.
 Task<std::vector<HostCore::Copied>> HostCore::archive_ended(bool drop, bool only_completed) {
   std::vector<const wal::StoredTask*> ended;
-  for (const Entry* entry : order_) {
+  for (const HostedTask* entry : order_) {
     if (!may_archive(*entry)) continue;
     if (only_completed && entry->status != DurableStatus::completed) continue;
     ended.push_back(&entry->log);
@@ -122,7 +122,7 @@ void HostCore::consider_compaction() {
     return;
   }
   std::uint64_t needed = 0;
-  for (const Entry* entry : order_) {
+  for (const HostedTask* entry : order_) {
     if (may_archive(*entry) && entry->status == DurableStatus::completed) continue;
     needed += store_->bytes(entry->log);
   }
@@ -158,11 +158,11 @@ Task<void> HostCore::compact_by_itself() {
 std::vector<Uuid> HostCore::take_archived(const std::vector<Copied>& copied) {
   std::vector<Uuid> gone;
   for (const Copied& copy : copied) {
-    const Entry& entry = *find(copy.id);
+    const HostedTask& entry = *find(copy.id);
     if (may_archive(entry) && entry.log.last_seq == copy.last_seq) gone.push_back(copy.id);
   }
   const std::unordered_set<Uuid, UuidHash> all(gone.begin(), gone.end());
-  std::erase_if(order_, [&](const Entry* entry) { return all.contains(entry->log.id); });
+  std::erase_if(order_, [&](const HostedTask* entry) { return all.contains(entry->log.id); });
   for (const Uuid& id : gone) entries_.erase(id);
   std::erase_if(at_rest_, [&](const auto& each) { return all.contains(each.second.task); });
   return gone;

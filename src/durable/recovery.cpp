@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "durable/entry.hpp"
 #include "durable/fields.hpp"
+#include "durable/hosted_task.hpp"
 #include "tiffany/base/hash.hpp"
 #include "tiffany/wal/record.hpp"
 
@@ -60,12 +60,12 @@ Task<Recovery> HostCore::open() {
   if (!found.retired_damage.empty()) recovery_.notes.push_back(found.retired_damage);
   for (wal::StoredTask* task : store_->list()) add_entry(*task);
   // All of them first: tasks that are resumed may ask how others ended.
-  std::map<std::uint8_t, std::vector<Entry*>> unfinished;
-  for (Entry* entry : order_) {
+  std::map<std::uint8_t, std::vector<HostedTask*>> unfinished;
+  for (HostedTask* entry : order_) {
     if (!prepare(*entry)) unfinished[entry->type->priority].push_back(entry);
   }
   for (const auto& [priority, entries] : unfinished) {
-    for (Entry* entry : entries) {
+    for (HostedTask* entry : entries) {
       while (!may_replay()) {
         replay_room_.reset();
         co_await replay_room_.wait();
@@ -89,7 +89,7 @@ Task<Recovery> HostCore::open() {
 }
 
 // What its log names may be damaged, which only reading it shows.
-bool HostCore::resume_or_quarantine(Entry& entry) {
+bool HostCore::resume_or_quarantine(HostedTask& entry) {
   try {
     begin_again(entry);
     return true;
@@ -109,7 +109,7 @@ bool HostCore::may_replay() const noexcept {
 }
 
 // True when there is nothing to resume. A task whose records cannot be read is quarantined, and no other suffers.
-bool HostCore::prepare(Entry& entry) {
+bool HostCore::prepare(HostedTask& entry) {
   try {
     return prepare_readable(entry);
   } catch (const Error& error) {
@@ -122,7 +122,7 @@ bool HostCore::prepare(Entry& entry) {
   return true;
 }
 
-bool HostCore::prepare_readable(Entry& entry) {
+bool HostCore::prepare_readable(HostedTask& entry) {
   const auto note = [&](std::string_view what) {
     recovery_.notes.push_back("Task " + entry.log.id.text() + " (" + entry.type_name + ") " +
                               std::string(what));
@@ -158,7 +158,7 @@ bool HostCore::prepare_readable(Entry& entry) {
   return true;
 }
 
-void HostCore::read_first(Entry& entry) {
+void HostCore::read_first(HostedTask& entry) {
   const std::string line = store_->read_one(entry.log, 0, false);
   const wal::RecordView view = wal::view_of(line);
   if (view.type != RecordType::Spawn) {
@@ -177,7 +177,7 @@ void HostCore::read_first(Entry& entry) {
   }
 }
 
-std::string HostCore::end_line(const Entry& entry, bool one_of_many) {
+std::string HostCore::end_line(const HostedTask& entry, bool one_of_many) {
   if (!entry.end.empty()) return entry.end;
   // Somebody may have spoken to it after its end.
   for (std::size_t i = store_->count(entry.log); i-- > 0;) {
@@ -189,7 +189,7 @@ std::string HostCore::end_line(const Entry& entry, bool one_of_many) {
               "The log of task " + entry.log.id.text() + " has no record of its end.");
 }
 
-HostCore::End HostCore::end_of(const Entry& entry, bool one_of_many) {
+HostCore::End HostCore::end_of(const HostedTask& entry, bool one_of_many) {
   const std::string line = end_line(entry, one_of_many);
   const wal::RecordView view = wal::view_of(line);
   const detail::Fields fields(view.payload);
@@ -210,7 +210,7 @@ bool HostCore::knows(const DurableInfo& task) const noexcept {
   return type != nullptr && task.version >= type->accepts && task.version <= type->version;
 }
 
-bool HostCore::has_command(const Entry& entry, std::string_view id) {
+bool HostCore::has_command(const HostedTask& entry, std::string_view id) {
   bool has = false;
   for (std::size_t i = 1; i < store_->count(entry.log) && !has; ++i) {
     const std::string line = store_->read_one(entry.log, i, false);
@@ -222,7 +222,7 @@ bool HostCore::has_command(const Entry& entry, std::string_view id) {
   return has;
 }
 
-bool HostCore::check_type(Entry& entry) {
+bool HostCore::check_type(HostedTask& entry) {
   entry.type = types_.find(entry.type_name);
   if (entry.type == nullptr) {
     entry.detail = "no durable task is registered as \"" + entry.type_name + "\"";
@@ -237,7 +237,7 @@ bool HostCore::check_type(Entry& entry) {
   return true;
 }
 
-void HostCore::begin_again(Entry& entry) {
+void HostCore::begin_again(HostedTask& entry) {
   auto flow = std::make_unique<FlowState>(*this, entry.log, *entry.type);
   flow->load(store_->read(entry.log));
   entry.flow = std::move(flow);

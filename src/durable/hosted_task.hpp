@@ -14,10 +14,10 @@
 
 namespace tiffany {
 
-struct HostCore::Entry {
-  explicit Entry(wal::StoredTask& of) : log(of) {}
+struct HostCore::HostedTask {
+  explicit HostedTask(wal::StoredTask& of) : log(of) {}
   // Of a task in the archive, which the store does not list.
-  explicit Entry(std::unique_ptr<wal::StoredTask> of) : own(std::move(of)), log(*own) {}
+  explicit HostedTask(std::unique_ptr<wal::StoredTask> of) : own(std::move(of)), log(*own) {}
   std::unique_ptr<wal::StoredTask> own;
   wal::StoredTask& log;
   const DurableType* type = nullptr;
@@ -42,19 +42,20 @@ struct HostCore::Entry {
 
 class HostCore::Held {
  public:
-  explicit Held(Entry& entry) noexcept : entry_(entry) { ++entry_.held; }
+  explicit Held(HostedTask& entry) noexcept : entry_(entry) { ++entry_.held; }
   ~Held() { --entry_.held; }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
 
  private:
-  Entry& entry_;
+  HostedTask& entry_;
 };
 
 // Marks a task that somebody changes, so that others wait with what they want from it.
 class HostCore::Changing {
  public:
-  Changing(Entry& entry, ManualResetEvent& changed) noexcept : entry_(entry), changed_(changed) {
+  Changing(HostedTask& entry, ManualResetEvent& changed) noexcept
+      : entry_(entry), changed_(changed) {
     ++entry_.changing;
   }
   ~Changing() {
@@ -64,14 +65,14 @@ class HostCore::Changing {
   Changing& operator=(const Changing&) = delete;
 
  private:
-  Entry& entry_;
+  HostedTask& entry_;
   ManualResetEvent& changed_;
 };
 
 // While a call from the step of one task waits for the steps of another to end.
 class HostCore::StoppingNow {
  public:
-  StoppingNow(HostCore& host, const Entry& of, bool with_children)
+  StoppingNow(HostCore& host, const HostedTask& of, bool with_children)
       : host_(host), of_(of), by_(host.caller()) {
     if (by_ != nullptr) host_.stopping_.push_back({by_, &of, with_children});
   }
@@ -88,8 +89,8 @@ class HostCore::StoppingNow {
 
  private:
   HostCore& host_;
-  const Entry& of_;
-  const Entry* by_;  // null: the call is made outside of all steps
+  const HostedTask& of_;
+  const HostedTask* by_;  // null: the call is made outside of all steps
 };
 
 // Of a task that has ended.
