@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -377,7 +378,7 @@ class [[nodiscard("race waits only when awaited: co_await race(...)")]] RaceFixe
   }
 };
 
-// The same wait over waitables that somebody else keeps, with no types: engine/combine.hpp is built
+// The same wait over waitables that somebody else keeps, with no types: detail/started.hpp is built
 // of it. Kept in a variable, and asked for what came of it after the wait.
 template <GroupMode kMode>
 class GroupWait final : public GroupCall {
@@ -393,11 +394,7 @@ class GroupWait final : public GroupCall {
 
   GroupWait() noexcept : GroupCall(kMode) {}
   // The entries must outlive the wait, and everything that is asked after it.
-  void over(std::vector<Entry>& entries) noexcept { attach(entries.data(), entries.size()); }
-  template <std::size_t N>
-  void over(std::array<Entry, N>& entries) noexcept {
-    attach(entries.data(), N);
-  }
+  void over(std::span<Entry> entries) noexcept { attach(entries.data(), entries.size()); }
   void finish() const noexcept {}
 };
 
