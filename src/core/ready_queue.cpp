@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <deque>
 #include <iterator>
 #include <new>
@@ -52,16 +53,24 @@ void ReadyQueue::grow(Ring& ring) {
   delete[] std::exchange(ring.places, places.release());
   delete[] std::exchange(ring.yields, yields.release());
   ring.mask = capacity - 1;
+  const auto priority = static_cast<std::size_t>(&ring - rings_);
+  used_[priority / 64] |= std::uint64_t{1} << (priority % 64);
 }
 
 bool ReadyQueue::find_best() noexcept {
-  for (Ring* ring = best_; ring != std::end(rings_); ++ring) {
-    if (!ring->empty()) {
-      best_ = ring;
-      return true;
+  const auto from = static_cast<std::size_t>(best_ - rings_);
+  std::uint64_t used = used_[from / 64] >> (from % 64) << (from % 64);
+  for (std::size_t word = from / 64;;) {
+    for (; used != 0; used &= used - 1) {
+      Ring& ring = rings_[64 * word + static_cast<std::size_t>(std::countr_zero(used))];
+      if (!ring.empty()) {
+        best_ = &ring;
+        return true;
+      }
     }
+    if (++word == std::size(used_)) return false;
+    used = used_[word];
   }
-  return false;
 }
 
 ReadyQueue::Ring* ReadyQueue::next_below_best(std::uint8_t& last) noexcept {

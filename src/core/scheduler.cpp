@@ -168,11 +168,16 @@ Scheduler::Idle Scheduler::idle(Time limit) {
 
 bool Scheduler::can_be_woken_from_outside() const {
   if (pending_externals_ > 0 || reactor_->in_flight() > 0 || !inbox_->empty()) return true;
-  bool found = false;
-  for_each_task([&](TaskRecord& task) {
-    found = found || (task.waiting_on_ != nullptr && task.waiting_on_->waits_for_outside());
-  });
-  return found;
+  const auto waits = [](const TaskRecord& task) {
+    return task.waiting_on_ != nullptr && task.waiting_on_->waits_for_outside();
+  };
+  // Mostly the task that was found before waits again, and the others need not be looked at.
+  if (const TaskRecord* const before = find(waits_for_outside_);
+      before != nullptr && waits(*before))
+    return true;
+  const TaskRecord* const found = tasks_.find_if(waits);
+  if (found != nullptr) waits_for_outside_ = found->id();
+  return found != nullptr;
 }
 
 void Scheduler::run() {

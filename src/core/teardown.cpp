@@ -71,11 +71,13 @@ void Scheduler::drop_everything() noexcept {
   };
   unwind(live_tasks_);
   tearing_down_ = true;
-  for_each_task([&](TaskRecord& task) {
-    const Ref<TaskRecord> held(&task);
-    cancel(task, why);
-    if (!task.settled()) refresh_cancel(task);
-  });
+  if (live_tasks_ > 0) {  // or all slots of a million ended tasks would be looked at
+    for_each_task([&](TaskRecord& task) {
+      const Ref<TaskRecord> held(&task);
+      cancel(task, why);
+      if (!task.settled()) refresh_cancel(task);
+    });
+  }
   unwind(live_tasks_);
   // Again, when destructors have spawned some more.
   while (live_tasks_ > 0) {

@@ -23,8 +23,10 @@ TaskRecord& InlineOrder::pop() {
 
 void InlineOrder::remove(TaskRecord& task) noexcept {
   const auto found = tasks_.find(task.priority());
-  std::erase(found->second, &task);
-  if (found->second.empty()) tasks_.erase(found);
+  // From the end: it was woken a moment ago.
+  std::deque<TaskRecord*>& queue = found->second;
+  queue.erase(std::find(queue.rbegin(), queue.rend(), &task).base() - 1);
+  if (queue.empty()) tasks_.erase(found);
   --size_;
 }
 

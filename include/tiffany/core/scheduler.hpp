@@ -609,6 +609,7 @@ class Scheduler {
   std::uint64_t daemons_cancelled_ = 0;  // how many tasks had been spawned when they last were
   std::size_t pending_externals_ = 0;
   ExternalEntry* externals_ = nullptr;
+  mutable TaskId waits_for_outside_;  // a task that did when they were last looked for
   StackPool stacks_;
   struct Retire {
     void operator()(Arena* arena) const noexcept { arena->retire(); }
