@@ -41,7 +41,7 @@ bool Scheduler::wait_inline(TaskRecord& task) {
   if (!for_time && !task.waiting_on_->waits_for_outside()) return false;
   // Meanwhile it is parked like any other, so that a timeout can cancel it.
   running_ = nullptr;
-  const Watch::Wait wait(watch_, task);
+  const detail::Watch::Wait wait(watch_, task);
   while (task.state_ == TaskState::blocked) {
     look_outside();
     if (task.state_ != TaskState::blocked) break;

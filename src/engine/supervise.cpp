@@ -384,10 +384,10 @@ std::exception_ptr SupervisorLoop::error() const {
 
 void SupervisorLoop::report_last_failure() const noexcept {
   if (history_.empty() || history_.back().error == nullptr) return;
-  scheduler_.report_lost(*scheduler_.running(),
-                         "supervises a child whose failure cannot be thrown, because the "
-                         "supervisor failed as well",
-                         history_.back().error);
+  scheduler_.reports().lost(*scheduler_.running(),
+                            "supervises a child whose failure cannot be thrown, because the "
+                            "supervisor failed as well",
+                            history_.back().error);
 }
 
 namespace detail {
@@ -412,10 +412,10 @@ Task<void> supervise_with(std::unique_ptr<SupervisorLoop> loop) {
     // No memory for that: all at once.
     if (error != nullptr && is_error(error)) {
       Scheduler& scheduler = scope.scheduler();
-      scheduler.report_lost(*scheduler.running(),
-                            "threw from a supervisor that then could not stop its children in "
-                            "order, so that this error cannot be thrown",
-                            error);
+      scheduler.reports().lost(*scheduler.running(),
+                               "threw from a supervisor that then could not stop its children in "
+                               "order, so that this error cannot be thrown",
+                               error);
     } else if (loop->gave_up()) {
       loop->report_last_failure();
     }

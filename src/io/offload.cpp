@@ -28,7 +28,7 @@ class AbandonedFailure final : public Message {
                  text_.c_str());
   }
   void deliver(Scheduler& scheduler) noexcept override {
-    scheduler.report_lost(what_, std::exchange(error_, nullptr));
+    scheduler.reports().lost(what_, std::exchange(error_, nullptr));
   }
 
  private:

@@ -202,7 +202,7 @@ TEST_P(OffloadTest, WhatAnAbandonedFunctionThrowsIsReportedToTheLog) {
   EXPECT_NE(log[0].find("the disk is full"), std::string::npos) << log[0];
   EXPECT_NE(log[0].find("payer"), std::string::npos) << log[0];
   EXPECT_TRUE(has_error);
-  EXPECT_EQ(scheduler.unseen_failures(), 1u);
+  EXPECT_EQ(scheduler.counters().unseen_failures, 1u);
 }
 
 // Its end shows that the report of it has been written.

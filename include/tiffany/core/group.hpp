@@ -378,7 +378,7 @@ class [[nodiscard("race waits only when awaited: co_await race(...)")]] RaceFixe
   }
 };
 
-// The same wait over waitables that somebody else keeps, with no types: detail/started.hpp is built
+// The same wait over waitables that somebody else keeps, with no types: detail/engine/started.hpp is built
 // of it. Kept in a variable, and asked for what came of it after the wait.
 template <GroupMode kMode>
 class GroupWait final : public GroupCall {

@@ -33,8 +33,8 @@
 #include <vector>
 
 #include "tiffany/core/group.hpp"
-#include "tiffany/detail/started.hpp"
-#include "tiffany/detail/started_race.hpp"
+#include "tiffany/detail/engine/started.hpp"
+#include "tiffany/detail/engine/started_race.hpp"
 #include "tiffany/engine/awaitable.hpp"
 #include "tiffany/engine/race_calls.hpp"
 

@@ -1,4 +1,4 @@
-// A race over operations of which some run as child tasks; see detail/started.hpp.
+// A race over operations of which some run as child tasks; see detail/engine/started.hpp.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tiffany/detail/started.hpp"
+#include "tiffany/detail/engine/started.hpp"
 #include "tiffany/engine/race_calls.hpp"
 
 namespace tiffany::detail {
