@@ -19,12 +19,13 @@
 #include "tiffany/engine/awaitable.hpp"
 #include "tiffany/engine/race_calls.hpp"
 #include "tiffany/engine/spawn.hpp"
-#include "tiffany/engine/structured.hpp"
 #include "tiffany/engine/task.hpp"
 
 namespace tiffany::detail {
 
 void cancel_losers(Scope& scope) noexcept;
+// See engine/structured.hpp, which includes this.
+Task<void> close_scope(Scope& scope);
 
 template <class A>
 auto begin_child(Scope& scope, A&& operation) {
