@@ -1,6 +1,7 @@
 // Durable tasks on a scheduler of the real world, over a journal on the disk.
 #include "null_disk.hpp"
 #include "tiffany/durable/host.hpp"
+#include "tiffany/wal/log.hpp"
 #include "tiffany/tiffany.hpp"
 #include "workloads.hpp"
 
@@ -94,7 +95,7 @@ Task<Measured> measure(std::string directory, Load load) {
   const Registry types = all_types();
   Host host(types, wal::LogOptions(std::move(directory)));
   co_await host.open();
-  const wal::LogCounters before = host.log().counters();
+  const wal::LogCounters before = host.store().counters();
   Measured measured;
   const Stopwatch watch;
   co_await scope([&](Scope& all) -> Task<void> {
@@ -104,7 +105,7 @@ Task<Measured> measure(std::string directory, Load load) {
     co_return;
   });
   measured.seconds = watch.seconds();
-  const wal::LogCounters& after = host.log().counters();
+  const wal::LogCounters& after = host.store().counters();
   measured.bytes_per_step =
       static_cast<double>(after.bytes - before.bytes) / static_cast<double>(load.all_steps());
   measured.syncs = after.syncs - before.syncs;
@@ -221,8 +222,8 @@ Task<void> leave_waiting(Host* host, std::size_t tasks, bool* done) {
     co_return;
   });
   // A beginning, three steps and a promise of each.
-  while (host->log().counters().records < 5 * tasks) co_await sleep(std::chrono::milliseconds(1));
-  co_await host->log().flush();
+  while (host->store().counters().records < 5 * tasks) co_await sleep(std::chrono::milliseconds(1));
+  co_await host->store().flush();
   *done = true;
 }
 

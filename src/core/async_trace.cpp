@@ -46,54 +46,44 @@ AsyncTracePtr trace_of(const std::exception_ptr& error) noexcept {
   return scheduler != nullptr ? scheduler->trace_of(error) : nullptr;
 }
 
-// ---- The scheduler's part ----
+namespace detail {
 
-AwaitStack* Scheduler::exception_leaves(const std::exception_ptr& error) noexcept {
-  const TaskId here = running_->id_;
-  if (flight_.error != error) {
-    flight_.error = error;
-    flight_.origin = nullptr;
-  } else if (flight_.task == here) {
+AwaitStack* ExceptionFlight::leaves(const std::exception_ptr& error, TaskId task) noexcept {
+  if (error_ != error) {
+    error_ = error;
+    origin_ = nullptr;
+  } else if (task_ == task) {
     return nullptr;
   }
-  flight_.task = here;
-  flight_.frames.clear();
-  return &flight_.frames;
+  task_ = task;
+  frames_.clear();
+  return &frames_;
 }
 
-void Scheduler::exception_comes(const std::exception_ptr& error, AsyncTracePtr origin) noexcept {
-  flight_.error = error;
-  flight_.origin = std::move(origin);
-  flight_.task = TaskId();
-}
-
-AsyncTracePtr Scheduler::trace_of(const std::exception_ptr& error) const noexcept {
-  if (error == nullptr || flight_.error != error) return nullptr;
-  const TaskRecord* task = find(flight_.task);
-  if (task == nullptr) return flight_.origin;
+AsyncTracePtr ExceptionFlight::trace_of(const Scheduler& scheduler,
+                                        const std::exception_ptr& error) const noexcept {
+  if (error == nullptr || error_ != error) return nullptr;
+  const TaskRecord* task = scheduler.find(task_);
+  if (task == nullptr) return origin_;
   try {
-    return std::make_shared<const AsyncTrace>(*this, *task, flight_.frames.sites(), flight_.origin);
+    return std::make_shared<const AsyncTrace>(scheduler, *task, frames_.sites(), origin_);
   } catch (const std::bad_alloc&) {
     return nullptr;  // no memory: the exception matters more than its trace
   }
 }
 
-// From here on, whoever gets the exception gets it from this task.
-void Scheduler::keep_trace(TaskRecord& task) noexcept {
+AsyncTracePtr ExceptionFlight::lands(const Scheduler& scheduler, const TaskRecord& task) noexcept {
   const std::exception_ptr error = task.error();
-  if (flight_.error != error) exception_comes(error, nullptr);
-  if (flight_.task != task.id_) {
+  if (error_ != error) comes(error, nullptr);
+  if (task_ != task.id()) {
     // It came out of no frame: the task has none, or was not called yet.
-    flight_.task = task.id_;
-    flight_.frames.clear();
+    task_ = task.id();
+    frames_.clear();
   }
-  AsyncTracePtr trace = trace_of(error);
-  try {
-    task.extras().trace = trace;
-  } catch (const std::bad_alloc&) {
-    // As above.
-  }
-  exception_comes(error, std::move(trace));
+  AsyncTracePtr trace = trace_of(scheduler, error);
+  comes(error, trace);
+  return trace;
 }
 
+}  // namespace detail
 }  // namespace tiffany

@@ -96,6 +96,31 @@ bool CancelRegion::outer_cancelled() const noexcept {
   return task_->cancel_reason() != nullptr;
 }
 
+const CancelReasonPtr* CancelRegion::effective_reason(const TaskRecord& task) noexcept {
+  for (const CancelRegion* region = task.region_; region != nullptr; region = region->outer_) {
+    if (region->reason_ != nullptr) return &region->reason_;
+    if (hides(region->kind_)) return nullptr;
+  }
+  return task.own_reason();
+}
+
+bool CancelRegion::shields(const TaskRecord& task) noexcept {
+  const CancelRegion* region = task.region_;
+  while (region != nullptr && !hides(region->kind_)) region = region->outer_;
+  return region != nullptr;
+}
+
+bool CancelRegion::wait_can_time_out(const TaskRecord& task) noexcept {
+  for (const TaskRecord* at = &task; at != nullptr; at = at->scope_->owner()) {
+    for (const CancelRegion* region = at->region_; region != nullptr; region = region->outer_) {
+      if (region->timed_) return true;
+      if (region->scope_ != nullptr && region->scope_->deadline_.armed()) return true;
+    }
+    if (at->scope_->deadline_.armed()) return true;
+  }
+  return false;
+}
+
 // ---- What the scheduler does about it ----
 
 CancelReasonPtr Scheduler::reason(CancelCause cause, std::string_view why,
@@ -110,6 +135,7 @@ CancelReasonPtr Scheduler::reason(CancelCause cause, std::string_view why,
 
 void Scheduler::cancel(TaskRecord& task, CancelReasonPtr reason) noexcept {
   if (task.settled() || task.own_reason() != nullptr) return;
+  ++counters_.cancels;
   task.keep_reason(std::move(reason));
   refresh_cancel(task);
 }
@@ -121,20 +147,12 @@ bool Scheduler::cancel(TaskId id, std::string_view why, std::source_location sit
   return true;
 }
 
-// The innermost reason that no shield hides; null when the code may go on.
-const CancelReasonPtr* Scheduler::effective_reason(const TaskRecord& task) noexcept {
-  for (const CancelRegion* region = task.region_; region != nullptr; region = region->outer_) {
-    if (region->reason_ != nullptr) return &region->reason_;
-    if (CancelRegion::hides(region->kind_)) return nullptr;
-  }
-  return task.own_reason();
-}
-
 void Scheduler::refresh_cancel(TaskRecord& task) noexcept {
   // The end breaks shields, but not the wait of a scope for its tasks: they may refer to its frame.
   const bool closing =
-      task.region_ != nullptr && task.region_->kind_ == CancelRegion::Kind::closing;
-  const bool pending = effective_reason(task) != nullptr || (tearing_down_ && !closing);
+      task.region_ != nullptr && task.region_->kind() == CancelRegion::Kind::closing;
+  const bool pending =
+      CancelRegion::effective_reason(task) != nullptr || (tearing_down_ && !closing);
   if (!pending) {
     task.clear(TaskRecord::kCancelPending);
   } else if (!task.has(TaskRecord::kCancelPending)) {
@@ -170,8 +188,7 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
       if (!task.waiting_on_->take_back(task)) break;
       task.waiting_on_ = nullptr;
       task.set(TaskRecord::kDeliverCancel);
-      task.state_ = TaskState::ready;
-      ready_.push(task);
+      make_ready(task, TaskState::ready);
       break;
     case TaskState::suspended:
       task.set(TaskRecord::kDeliverCancel);  // it yielded, and there is nothing it could lose
@@ -183,7 +200,7 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
 }
 
 CancelReasonPtr Scheduler::why_cancelled() const {
-  if (const CancelReasonPtr* reason = effective_reason(*running_)) return *reason;
+  if (const CancelReasonPtr* reason = CancelRegion::effective_reason(*running_)) return *reason;
   return reason(CancelCause::shutdown, "its scheduler is being destroyed", running_->spawn_site_);
 }
 

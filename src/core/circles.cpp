@@ -1,8 +1,5 @@
-// Closed circles of waits, found while the rest of the program goes on.
-//
-// A wait does not look for a circle that it closes, which would make every join dearer; it only leaves
-// the id of its task. The look comes when no task is ready, begins at those tasks, because the last wait
-// of a circle is the one that closes it, and passes each task once.
+#include "tiffany/detail/core/circles.hpp"
+
 #include <algorithm>
 #include <new>
 #include <set>
@@ -14,7 +11,7 @@
 #include "tiffany/core/deadlock.hpp"
 #include "tiffany/core/scheduler.hpp"
 
-namespace tiffany {
+namespace tiffany::detail {
 namespace {
 
 // A look at all tasks comes after as many slices as there are tasks, or this much later.
@@ -56,7 +53,8 @@ bool may_be_in_circle(const TaskRecord& task) {
 
 }  // namespace
 
-struct Scheduler::Circles {
+class Circles::Search {
+ public:
   struct Mark {
     std::uint64_t look = 0;  // the look that has come by here
     std::size_t at = 0;      // the place on its path, from 1; 0: left for good
@@ -110,43 +108,44 @@ struct Scheduler::Circles {
   std::set<std::uint64_t> told;  // the waits of circles that were reported
 };
 
-void Scheduler::DropCircles::operator()(Circles* circles) const noexcept { delete circles; }
+void Circles::DropSearch::operator()(Search* search) const noexcept { delete search; }
 
 // A full look costs time in proportion to the tasks. It must not come each time the loop runs dry.
-bool Scheduler::full_look_is_due() {
-  if (slices() >= next_full_look_ || (!clock_runs_ && timers_.size() == 0)) return true;
-  if (!full_look_by_) full_look_by_ = detail::saturating_add(now_, kFullLookDelay);
-  return now_ >= *full_look_by_;
+bool Circles::full_look_is_due(const Scheduler& scheduler) {
+  if (scheduler.slices() >= next_full_look_) return true;
+  if (scheduler.virtual_time() && scheduler.armed_timers() == 0) return true;
+  if (!full_look_by_) full_look_by_ = saturating_add(scheduler.now(), kFullLookDelay);
+  return scheduler.now() >= *full_look_by_;
 }
 
-bool Scheduler::look_for_circles(Time limit) {
+bool Circles::look(Scheduler& scheduler, Time limit) {
   turns_since_look_ = 0;
   // When nothing at all can go on, Deadlock follows and has the report.
-  if (circle_policy_ == CirclePolicy::report && limit == kEndOfTime && timers_.size() == 0 &&
-      !can_be_woken_from_outside())
+  if (policy_ == CirclePolicy::report && limit == kEndOfTime && scheduler.armed_timers() == 0 &&
+      !scheduler.can_be_woken_from_outside())
     return false;
   const bool all = new_suspects_ > kSuspects;
-  if (all && !full_look_is_due()) return false;
+  if (all && !full_look_is_due(scheduler)) return false;
   try {
-    if (circles_ == nullptr) circles_.reset(new Circles);
-    Circles& circles = *circles_;
-    ++circles.look;
-    circles.path.clear();
-    circles.targets.clear();
-    circles.found.clear();
-    circles.suspects.clear();
+    if (search_ == nullptr) search_.reset(new Search);
+    Search& search = *search_;
+    ++search.look;
+    search.path.clear();
+    search.targets.clear();
+    search.found.clear();
+    search.suspects.clear();
     for (std::uint32_t i = all ? new_suspects_ - kSuspects : 0; i != new_suspects_; ++i) {
-      circles.suspects.push_back(suspects_[i % kSuspects]);
+      search.suspects.push_back(suspects_[i % kSuspects]);
     }
     // The latest first: a circle then begins with the task that has closed it.
-    for (std::size_t i = circles.suspects.size(); i-- > 0;) {
-      const TaskRecord* const task = find(circles.suspects[i]);
-      if (task != nullptr && may_be_in_circle(*task)) circles.follow(*task);
+    for (std::size_t i = search.suspects.size(); i-- > 0;) {
+      const TaskRecord* const task = scheduler.find(search.suspects[i]);
+      if (task != nullptr && may_be_in_circle(*task)) search.follow(*task);
     }
     if (all) {
-      next_full_look_ = slices() + live_tasks_;
-      for_each_task([&](TaskRecord& task) {
-        if (may_be_in_circle(task)) circles.follow(task);
+      next_full_look_ = scheduler.slices() + scheduler.live_tasks();
+      scheduler.for_each_task([&](TaskRecord& task) {
+        if (may_be_in_circle(task)) search.follow(task);
       });
     }
   } catch (const std::bad_alloc&) {
@@ -154,64 +153,53 @@ bool Scheduler::look_for_circles(Time limit) {
   }
   new_suspects_ = 0;
   full_look_by_.reset();
-  for (const std::vector<TaskId>& circle : circles_->found) {
+  for (const std::vector<TaskId>& circle : search_->found) {
     try {
-      handle_circle(circle);
+      handle(scheduler, circle);
     } catch (const std::bad_alloc&) {
-      ++lost_log_lines_;
+      ++counters_.lost_log_lines;
     }
   }
-  return !ready_.empty();  // by a cancel, or by the sink of the log
+  return scheduler.has_ready();  // by a cancel, or by the sink of the log
 }
 
-// A deadline around a task, or around what it is part of, will end its wait.
-bool Scheduler::can_time_out(const TaskRecord& task) noexcept {
-  for (const TaskRecord* at = &task; at != nullptr; at = at->scope_->owner()) {
-    for (const CancelRegion* region = at->region_; region != nullptr; region = region->outer_) {
-      if (region->timed_) return true;
-      if (region->scope_ != nullptr && region->scope_->deadline_.armed()) return true;
-    }
-    if (at->scope_->deadline_.armed()) return true;
-  }
-  return false;
-}
-
-bool Scheduler::handle_circle(const std::vector<TaskId>& circle) {
-  std::uint64_t waits =
-      0;  // the same wherever the circle is entered, and other when a task has waited
-          // anew
+bool Circles::handle(Scheduler& scheduler, const std::vector<TaskId>& circle) {
+  // The same wherever the circle is entered, and other when a task has waited anew.
+  std::uint64_t waits = 0;
   for (const TaskId id : circle) {
-    const TaskRecord* const task = find(id);
+    const TaskRecord* const task = scheduler.find(id);
     // The cancel of another circle may have ended this one.
-    if (task == nullptr || !needs_others(*task) || can_time_out(*task)) return false;
-    waits += mix(id.value(), task->steps_);
+    if (task == nullptr || !needs_others(*task) || CancelRegion::wait_can_time_out(*task))
+      return false;
+    waits += mix(id.value(), task->recorded_steps());
   }
-  if (circles_->told.size() >= kRemembered) circles_->told.clear();
-  if (!circles_->told.insert(waits).second) return false;
-  ++circles_found_;
+  if (search_->told.size() >= kRemembered) search_->told.clear();
+  if (!search_->told.insert(waits).second) return false;
+  ++counters_.circles;
   std::string names;
   std::string lines;
   for (std::size_t i = 0; i < circle.size() && i < kCircleShown; ++i) {
-    const TaskRecord& task = *find(circle[i]);
+    const TaskRecord& task = *scheduler.find(circle[i]);
     names += task.describe() + " -> ";
-    append_wait(lines, *this, task);
+    append_wait(lines, scheduler, task);
   }
   if (circle.size() > kCircleShown) {
     const std::string more = std::to_string(circle.size() - kCircleShown) + " more";
     names += more + " -> ";
     lines += "\n  and " + more;
   }
-  names += find(circle.front())->describe();
+  names += scheduler.find(circle.front())->describe();
   const std::string report =
       std::to_string(circle.size()) +
       (circle.size() == 1 ? " task waits for itself" : " tasks wait in a circle") +
       ", which nothing but a cancel can end: " + names;
-  if (circle_policy_ == CirclePolicy::end_run) throw Deadlock("Deadlock: " + report + lines);
-  log(report + lines);
-  return circle_policy_ == CirclePolicy::cancel_last && cancel_last_of(circle, report);
+  if (policy_ == CirclePolicy::end_run) throw Deadlock("Deadlock: " + report + lines);
+  scheduler.log(report + lines);
+  return policy_ == CirclePolicy::cancel_last && cancel_last_of(scheduler, circle, report);
 }
 
-bool Scheduler::cancel_last_of(const std::vector<TaskId>& circle, const std::string& why) {
+bool Circles::cancel_last_of(Scheduler& scheduler, const std::vector<TaskId>& circle,
+                             const std::string& why) {
   struct Candidate {
     std::size_t order;  // among the suspects; 0: it has waited for longer than they
     Time since;
@@ -219,28 +207,26 @@ bool Scheduler::cancel_last_of(const std::vector<TaskId>& circle, const std::str
   };
   std::vector<Candidate> candidates;
   for (const TaskId id : circle) {
-    const auto& suspects = circles_->suspects;
+    const auto& suspects = search_->suspects;
     const auto last = std::find(suspects.rbegin(), suspects.rend(), id);
     candidates.push_back(Candidate{static_cast<std::size_t>(suspects.rend() - last),
-                                   find(id)->waiting_on()->since(), id});
+                                   scheduler.find(id)->waiting_on()->since(), id});
   }
   std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
     if (a.order != b.order) return a.order > b.order;
     return a.since != b.since ? a.since > b.since : a.id > b.id;
   });
   const CancelReasonPtr cause =
-      reason(CancelCause::requested, why, std::source_location::current());
+      scheduler.reason(CancelCause::requested, why, std::source_location::current());
   for (const Candidate& candidate : candidates) {
-    TaskRecord& task = *find(candidate.id);
-    const CancelRegion* region = task.region_;
-    while (region != nullptr && !CancelRegion::hides(region->kind_)) region = region->outer_;
-    if (region != nullptr || task.own_reason() != nullptr)
-      continue;  // a cancel would not end its wait
+    TaskRecord& task = *scheduler.find(candidate.id);
+    // A cancel would not end its wait.
+    if (CancelRegion::shields(task) || task.cancel_reason() != nullptr) continue;
     const Ref<TaskRecord> held(&task);
-    cancel(task, cause);
+    scheduler.cancel(task, cause);
     return true;
   }
   return false;
 }
 
-}  // namespace tiffany
+}  // namespace tiffany::detail

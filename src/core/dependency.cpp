@@ -127,7 +127,7 @@ void Dependencies::let_go(Owner owner, Scheduler& scheduler, TaskRecord& task,
       task.set(TaskRecord::kCancelPending);
     }
   }
-  scheduler.ready_.push(task);
+  scheduler.make_ready(task, TaskState::pending);
 }
 
 void Dependencies::refuse(TaskRecord& task, Waitable& failed) noexcept {

@@ -66,8 +66,8 @@ void Scheduler::dump(DumpVisitor& visitor) const {
     ++all.tasks[static_cast<std::size_t>(task.state())];
     if (task.waiting_on_ != nullptr) ++blocked[calls.of(*task.waiting_on_)];
     const std::size_t before = scopes.size();
-    for (const CancelRegion* at = task.region_; at != nullptr; at = at->outer_) {
-      if (at->scope_ != nullptr) scopes.push_back(at->scope_);
+    for (const CancelRegion* at = task.region_; at != nullptr; at = at->outer()) {
+      if (at->scope() != nullptr) scopes.push_back(at->scope());
     }
     std::reverse(scopes.begin() + static_cast<std::ptrdiff_t>(before), scopes.end());
     for (std::size_t i = before; i < scopes.size(); ++i) {
@@ -79,10 +79,11 @@ void Scheduler::dump(DumpVisitor& visitor) const {
   all.timers = timers_.size();
   all.externals = pending_externals_;
   all.slices = slices();
-  all.completed = ended_[0];
-  all.failed = ended_[1];
-  all.cancelled = ended_[2];
-  all.spawned = live_tasks_ + all.completed + all.failed + all.cancelled;
+  const Counters counted = counters();
+  all.completed = counted.completed;
+  all.failed = counted.failed;
+  all.cancelled = counted.cancelled;
+  all.spawned = counted.admitted;
   all.trace_hash = trace_;
   visitor.on_scheduler(all);
 
@@ -116,7 +117,7 @@ void Scheduler::dump(DumpVisitor& visitor) const {
       view.waits_for = call->describe();
       view.since = call->since();
     }
-    if (const CancelReasonPtr* reason = effective_reason(task)) {
+    if (const CancelReasonPtr* reason = CancelRegion::effective_reason(task)) {
       view.cancel = *reason;
     } else if (const CancelReasonPtr hidden = task.cancel_reason()) {
       view.cancel = hidden;

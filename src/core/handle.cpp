@@ -37,7 +37,7 @@ std::exception_ptr error_to_throw(Waitable& target) {
   std::exception_ptr error = target.error();
   const auto* task = dynamic_cast<const TaskRecord*>(&target);
   Scheduler* scheduler = Scheduler::current();
-  if (task != nullptr && scheduler != nullptr) scheduler->exception_comes(error, task->trace());
+  if (task != nullptr && scheduler != nullptr) scheduler->exceptions().comes(error, task->trace());
   return error;
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <new>
 #include <utility>
 
@@ -52,16 +54,24 @@ void ReadyQueue::grow(Ring& ring) {
   delete[] std::exchange(ring.places, places.release());
   delete[] std::exchange(ring.yields, yields.release());
   ring.mask = capacity - 1;
+  const auto priority = static_cast<std::size_t>(&ring - rings_);
+  used_[priority / 64] |= std::uint64_t{1} << (priority % 64);
 }
 
 bool ReadyQueue::find_best() noexcept {
-  for (Ring* ring = best_; ring != std::end(rings_); ++ring) {
-    if (!ring->empty()) {
-      best_ = ring;
-      return true;
+  const auto from = static_cast<std::size_t>(best_ - rings_);
+  std::uint64_t used = used_[from / 64] >> (from % 64) << (from % 64);
+  for (std::size_t word = from / 64;;) {
+    for (; used != 0; used &= used - 1) {
+      Ring& ring = rings_[64 * word + static_cast<std::size_t>(std::countr_zero(used))];
+      if (!ring.empty()) {
+        best_ = &ring;
+        return true;
+      }
     }
+    if (++word == std::size(used_)) return false;
+    used = used_[word];
   }
-  return false;
 }
 
 ReadyQueue::Ring* ReadyQueue::next_below_best(std::uint8_t& last) noexcept {
@@ -138,25 +148,13 @@ class Priorities {
     while (by_priority_[best_].empty()) ++best_;
     return by_priority_[best_];
   }
+  // In constant time; the last task moves into the gap.
   TaskRecord& take(Tasks& from, std::size_t index) {
-    TaskRecord& task = *from[index];
-    from.erase(from.begin() + static_cast<std::ptrdiff_t>(index));
+    std::swap(from[index], from.back());
+    TaskRecord& task = *from.back();
+    from.pop_back();
     --size_;
     return task;
-  }
-  // As above in constant time; the last task moves into the gap.
-  TaskRecord& take_unordered(Tasks& from, std::size_t index) {
-    std::swap(from[index], from.back());
-    return take(from, from.size() - 1);
-  }
-  // Takes a given task from wherever it is; null when it is not ready.
-  TaskRecord* take(TaskId id) {
-    for (Tasks& tasks : by_priority_) {
-      auto it = std::find_if(tasks.begin(), tasks.end(),
-                             [&](TaskRecord* task) { return task->id() == id; });
-      if (it != tasks.end()) return &take(tasks, static_cast<std::size_t>(it - tasks.begin()));
-    }
-    return nullptr;
   }
   std::size_t size() const noexcept { return size_; }
 
@@ -185,7 +183,7 @@ class RandomOrder final : public ReadyPolicy {
   void push(TaskRecord& task) override { tasks_.push(task); }
   TaskRecord& pop() override {
     auto& best = tasks_.best();
-    return tasks_.take_unordered(best, random_.below(best.size()));
+    return tasks_.take(best, random_.below(best.size()));
   }
   std::size_t size() const noexcept override { return tasks_.size(); }
 
@@ -197,13 +195,22 @@ class RandomOrder final : public ReadyPolicy {
 class RecordedOrder final : public ReadyPolicy {
  public:
   explicit RecordedOrder(std::vector<TaskId> picks) : picks_(std::move(picks)) {}
-  void push(TaskRecord& task) override { tasks_.push(task); }
+  void push(TaskRecord& task) override {
+    const Key key{task.priority(), next_++};
+    const auto at = order_.emplace(key, &task).first;
+    try {
+      queued_.emplace(task.id(), key);
+    } catch (...) {
+      order_.erase(at);
+      throw;
+    }
+  }
   TaskRecord& pop() override {
-    if (at_ == picks_.size()) return tasks_.take(tasks_.best(), 0);
+    if (at_ == picks_.size()) return take(order_.begin());
     const TaskId wanted = picks_[at_];
-    if (TaskRecord* task = tasks_.take(wanted)) {
+    if (const auto found = queued_.find(wanted); found != queued_.end()) {
       ++at_;
-      return *task;
+      return take(order_.find(found->second));
     }
     // Those who want to go on all the same, such as the end of the scheduler, can: by priority.
     const std::size_t pick = std::exchange(at_, picks_.size());
@@ -211,13 +218,24 @@ class RecordedOrder final : public ReadyPolicy {
                                     std::to_string(pick) +
                                     ", but it is not ready; the first that is "
                                     "ready is task " +
-                                    tasks_.best().front()->id().text() +
+                                    order_.begin()->second->id().text() +
                                     ". The program or its inputs differ from the recorded run.");
   }
-  std::size_t size() const noexcept override { return tasks_.size(); }
+  std::size_t size() const noexcept override { return order_.size(); }
 
  private:
-  Priorities tasks_;
+  using Key = std::pair<std::uint8_t, std::uint64_t>;  // the priority, and when it was pushed
+  using Order = std::map<Key, TaskRecord*>;
+  TaskRecord& take(Order::iterator at) {
+    TaskRecord& task = *at->second;
+    queued_.erase(task.id());
+    order_.erase(at);
+    return task;
+  }
+
+  Order order_;
+  std::map<TaskId, Key> queued_;
+  std::uint64_t next_ = 0;
   std::vector<TaskId> picks_;
   std::size_t at_ = 0;
 };

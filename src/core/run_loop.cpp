@@ -1,11 +1,15 @@
 // The middle of the scheduler's loop: which task has the next slice, and what a switch does.
 #include <algorithm>
 #include <coroutine>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/site.hpp"
 
-namespace tiffany {
+namespace tiffany::detail {
 namespace {
 
 // How many tasks ahead the frames are fetched, where there are many.
@@ -13,12 +17,12 @@ constexpr std::size_t kAhead = 8;
 
 }  // namespace
 
-std::size_t Scheduler::run_turn(std::size_t limit) {
+std::size_t Loop::run_turn(std::size_t limit) {
   struct NobodyRuns {
-    Scheduler& scheduler;
+    Loop& loop;
     ~NobodyRuns() {
-      scheduler.running_ = nullptr;
-      if (scheduler.flight_.error != nullptr) scheduler.exception_comes(nullptr, nullptr);
+      loop.running_ = nullptr;
+      loop.flight_.forget();
     }
   };
   const NobodyRuns at_the_end{*this};  // also when a policy throws
@@ -32,13 +36,34 @@ std::size_t Scheduler::run_turn(std::size_t limit) {
   return static_cast<std::size_t>(slices() - start);
 }
 
-inline void Scheduler::resume(void* frame) {
-  std::coroutine_handle<>::from_address(frame).resume();
+// A frame that begins is named by Trampoline::next before its first resume, and always names another
+// or a mark before it comes back. One that did not has been compiled wrongly, and neither can it go on
+// nor can it be destroyed. `caller`: who awaited the frame; null when it is the outermost.
+void Loop::end_miscompiled(TaskRecord& task, void* caller) noexcept {
+  struct Innermost final : FrameVisitor {
+    void on_frame(const std::source_location& site) override {
+      if (text.empty()) text = site_text(site);
+    }
+    std::string text;
+  } awaited;
+  if (caller != nullptr) {
+    task.cursor_ = caller;
+    task.visit_frames(awaited);
+  }
+  const std::string what = awaited.text.empty() ? "is" : "awaits, at " + awaited.text + ",";
+  std::fprintf(
+      stderr,
+      "%s, spawned at %s, %s a coroutine that the compiler has broken: it came back without "
+      "having begun. GCC 12 does that to a coroutine without local variables that has a "
+      "co_await in the condition of an if, while or switch. Write there `const bool ok = "
+      "co_await f();` and test `ok`; see docs/compilers.md.\n",
+      task.describe().c_str(), site_text(task.spawn_site_).c_str(), what.c_str());
+  std::abort();
 }
 
-// False when there is nothing more to do: the task has ended, and only its place in the queue was left,
-// or it has had its slice already.
-inline bool Scheduler::begin_slice(TaskRecord& task) {
+inline void Loop::resume(void* frame) { std::coroutine_handle<>::from_address(frame).resume(); }
+
+inline bool Loop::begin_slice(TaskRecord& task) {
   if (alarm_for_running_) [[unlikely]] {
     alarm_for_running_ = false;
     --alarms_;
@@ -53,11 +78,11 @@ inline bool Scheduler::begin_slice(TaskRecord& task) {
 }
 
 // A slice of a task that did something else than to yield when it ran last, or was cancelled.
-inline void Scheduler::run_with_care(TaskRecord& task, ReadyQueue::Ring& ring) {
+inline void Loop::run_with_care(TaskRecord& task, ReadyQueue::Ring& ring) {
   if (!begin_slice(task)) return;
   void* frame = task.cursor_;
   if (frame == nullptr) {
-    frame = task.begin(*this);
+    frame = task.begin(self());
     if (frame == nullptr) return;
   }
   resume(frame);
@@ -66,7 +91,7 @@ inline void Scheduler::run_with_care(TaskRecord& task, ReadyQueue::Ring& ring) {
     task.cursor_ = frame;
   } else if (next == Trampoline::ended()) {
     task.cursor_ = frame;
-    task.ended(*this);
+    task.ended(self());
   } else if (next == Trampoline::yielded() && alarms_ == 0 && !ring.empty()) {
     count_yield(task);
     task.state_ = TaskState::suspended;
@@ -87,7 +112,7 @@ inline void Scheduler::run_with_care(TaskRecord& task, ReadyQueue::Ring& ring) {
 // behind the others. Where the ring begins is kept in a register and written through, so that one
 // round does not wait for the memory of the one before.
 template <bool kPrefetch>
-void Scheduler::run_batch(ReadyQueue::Ring& ring) {
+void Loop::run_batch(ReadyQueue::Ring& ring) {
   std::size_t head = ring.head;
   for (;;) {
     if constexpr (kPrefetch) {
@@ -131,16 +156,16 @@ void Scheduler::run_batch(ReadyQueue::Ring& ring) {
   }
 }
 
-inline void Scheduler::count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) noexcept {
+inline void Loop::count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) noexcept {
   slice_base_ = slices() - ring.head;
   ring_ = &ring;
   last_head_ = static_cast<std::size_t>(until - slice_base_);
 }
 
-void Scheduler::run_rings() {
+void Loop::run_rings() {
   while (slices() < turn_end_) {
     const bool aged = ageing_ != 0 && slices() % ageing_ == 0;
-    if ((aged || watch_.on) && dead_in_queue_ > 0) drop_dead_heads();
+    if ((aged || watch_.on()) && dead_in_queue_ > 0) drop_dead_heads();
     ReadyQueue::Ring* ring = ready_.best();
     if (ring == nullptr) return;
     std::uint64_t until = turn_end_;
@@ -152,9 +177,9 @@ void Scheduler::run_rings() {
         until = slices() + 1;
       }
     }
-    if (watch_.on) [[unlikely]] {
+    if (watch_.on()) [[unlikely]] {
       // One slice at a time; whose it is, the place at the head says.
-      const auto slice = [](Scheduler& self, TaskRecord& task) {
+      const auto slice = [](Loop& self, TaskRecord& task) {
         self.run_ring(*self.ready_.ring_of(task), self.slices() + 1);
       };
       watch_slice(ReadyQueue::first(*ring, tasks_), slice);
@@ -166,7 +191,7 @@ void Scheduler::run_rings() {
 
 // Of a task that was cancelled before it began only a place is left. Where it matters who is first in
 // a ring, and which rings have tasks, it must not be taken for one.
-void Scheduler::drop_dead_heads() {
+void Loop::drop_dead_heads() {
   ready_.for_each_ring([this](ReadyQueue::Ring& ring) {
     while (!ring.empty()) {
       TaskRecord& task = ReadyQueue::first(ring, tasks_);
@@ -178,7 +203,7 @@ void Scheduler::drop_dead_heads() {
   });
 }
 
-void Scheduler::run_ring(ReadyQueue::Ring& ring, std::uint64_t until) {
+void Loop::run_ring(ReadyQueue::Ring& ring, std::uint64_t until) {
   count_slices_by(ring, until);
   if (ring.size() < ReadyQueue::kMany) {
     run_batch<false>(ring);
@@ -187,25 +212,35 @@ void Scheduler::run_ring(ReadyQueue::Ring& ring, std::uint64_t until) {
   }
 }
 
-void Scheduler::run_policy() {
+void Loop::run_policy() {
   count_slices_by(policy_ring_, turn_end_);
   while (slices() < turn_end_ && !ready_.empty()) {
     TaskRecord& task = ready_.pop_by_policy();
     ++policy_ring_.head;
-    if (watch_.on) [[unlikely]] {
-      watch_slice(task, [](Scheduler& self, TaskRecord& watched) { self.run_slice(watched); });
+    if (watch_.on()) [[unlikely]] {
+      watch_slice(task, [](Loop& self, TaskRecord& watched) { self.run_slice(watched); });
     } else {
       run_slice(task);
     }
   }
 }
 
-void Scheduler::run_slice(TaskRecord& task) {
+void Loop::watch_slice(TaskRecord& task, void (*slice)(Loop&, TaskRecord&)) {
+  const Ref<TaskRecord> watched(&task);  // it may end
+  running_ = nullptr;                    // the task before may have ended
+  watch_.slice_begins(task);
+  slice(*this, task);
+  running_ = nullptr;
+  task.steps_ += ready_.take_last_yields(task);
+  watch_.slice_ended(task, now_);
+}
+
+void Loop::run_slice(TaskRecord& task) {
   if (begin_slice(task)) run_begun_slice(task);
 }
 
-void Scheduler::run_begun_slice(TaskRecord& task) {
-  void* frame = task.cursor_ != nullptr ? task.cursor_ : task.begin(*this);
+void Loop::run_begun_slice(TaskRecord& task) {
+  void* frame = task.cursor_ != nullptr ? task.cursor_ : task.begin(self());
   if (frame == nullptr) return;
   resume(frame);
   slice_goes_on(task, frame);
@@ -213,7 +248,7 @@ void Scheduler::run_begun_slice(TaskRecord& task) {
 
 // A task whose memory is counted has all of its slice here, so that those of the others need not ask
 // which arena is theirs. It is in the queue with its record, never with its frame.
-bool Scheduler::begin_special_slice(TaskRecord& task) {
+bool Loop::begin_special_slice(TaskRecord& task) {
   if (!begin_cancelled_slice(task)) return false;
   if (!task.has(TaskRecord::kOwnArena)) return true;
   here_ = task.scope_->arena_;
@@ -222,7 +257,7 @@ bool Scheduler::begin_special_slice(TaskRecord& task) {
   return false;
 }
 
-bool Scheduler::begin_cancelled_slice(TaskRecord& task) noexcept {
+bool Loop::begin_cancelled_slice(TaskRecord& task) noexcept {
   if (task.has(TaskRecord::kDeliverCancel)) {
     if (task.settled()) {
       // It was cancelled while it waited for its first turn.
@@ -248,7 +283,7 @@ bool Scheduler::begin_cancelled_slice(TaskRecord& task) noexcept {
   return true;
 }
 
-void Scheduler::count_steps() const noexcept {
+void Loop::count_steps() const noexcept {
   if (running_ != nullptr && ring_ != &policy_ring_) {
     running_->steps_ += ring_->take_running_yields();
     raise_alarm_for_running();  // run_batch has the number from before
@@ -259,29 +294,31 @@ void Scheduler::count_steps() const noexcept {
 
 // Its turn has come, but what it comes after did not complete. That is found out here and not where the
 // other task ends: a chain of a million such tasks would end one inside the other.
-void Scheduler::end_unbegun(TaskRecord& task) noexcept {
+void Loop::end_unbegun(TaskRecord& task) noexcept {
   task.drop_code();
-  if (task.own_reason() != nullptr) return finish(task, TaskState::cancelled);
+  if (task.own_reason() != nullptr) return self().finish(task, TaskState::cancelled);
   TaskRecord::Extras* const own = task.own_extras();
   std::exception_ptr refused = own != nullptr ? std::exchange(own->refused, nullptr) : nullptr;
   if (refused == nullptr) refused = std::make_exception_ptr(std::bad_alloc());
   new (task.storage_) std::exception_ptr(std::move(refused));
-  finish(task, TaskState::failed);
+  self().finish(task, TaskState::failed);
 }
 
 // A frame never resumes another one: it returns here and says which is next. So calls nest to any
 // depth on a constant native stack, whatever the compiler makes of tail calls.
-void Scheduler::slice_goes_on(TaskRecord& task, void* frame) {
+void Loop::slice_goes_on(TaskRecord& task, void* frame) {
   // A call and its return, or a call in a loop, go back and forth between two frames. Where the next
   // one is the one before, its address is taken from a register, under a branch that is foreseen:
   // the processor need not wait for it to come through memory.
-  void* before = frame;
+  void* before = this;  // no frame
   for (;;) {
     void* const next = Trampoline::next;
     if (next == before) [[likely]] {
       asm("" : "+r"(before));  // or the compiler takes `next` all the same
       std::swap(frame, before);
     } else if (next > Trampoline::yielded()) {
+      if (next == frame) [[unlikely]]
+        end_miscompiled(task, before == this ? nullptr : before);
       before = frame;
       frame = next;
     } else if (next == Trampoline::yielded()) {
@@ -295,11 +332,11 @@ void Scheduler::slice_goes_on(TaskRecord& task, void* frame) {
       }
     } else {
       task.cursor_ = frame;
-      if (next == Trampoline::ended()) task.ended(*this);
+      if (next == Trampoline::ended()) task.ended(self());
       return;
     }
     resume(frame);
   }
 }
 
-}  // namespace tiffany
+}  // namespace tiffany::detail

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/inline_order.hpp"
+#include "core/teardown.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/deadlock.hpp"
 #include "tiffany/core/site.hpp"
@@ -15,9 +16,6 @@ namespace {
 
 // How many messages from other threads one turn takes in: they must not starve the tasks.
 constexpr std::size_t kDrainLimit = 1024;
-
-// How many turns pass between two looks for circles while tasks are always ready.
-constexpr std::uint32_t kTurnsPerLook = 64;
 
 std::uint64_t pick_seed(const std::optional<std::uint64_t>& asked, bool virtual_time) {
   if (asked) return *asked;
@@ -31,11 +29,6 @@ void log_to_stderr(const LogLine& line) {
   if (!line.task_name.empty()) text += " \"" + std::string(line.task_name) + "\"";
   text += "] " + std::string(line.message) + "\n";
   std::fputs(text.c_str(), stderr);
-}
-
-std::function<Duration()> wall_time() {
-  return
-      [clock = std::shared_ptr<Reactor>(real_clock())] { return clock->now().time_since_epoch(); };
 }
 
 std::unique_ptr<Reactor> or_the_system(std::unique_ptr<Reactor> reactor) {
@@ -62,18 +55,12 @@ class Scheduler::Drive {
   Drive& operator=(const Drive&) = delete;
 };
 
-Scheduler::Scheduler(Options options)
+detail::Loop::Loop(Scheduler& scheduler, Options& options)
     : turn_(std::max<std::uint32_t>(1, options.turn_)),
       ready_(options.record_picks_
                  ? std::make_unique<RecordingOrder>(std::move(options.policy_), picks_)
                  : std::move(options.policy_)),
       inbox_(std::make_shared<Inbox>()),
-      root_(*this, Scope::RootTag{}),
-      spawn(&root_),
-      spawn_fiber(&root_),
-      spawn_agent(&root_),
-      most_tasks_(options.most_tasks_),
-      most_fibers_(options.most_fibers_),
       ageing_(options.ageing_),
       stacks_(options.fiber_stack_),
       arena_(Arena::create()),
@@ -81,30 +68,36 @@ Scheduler::Scheduler(Options options)
       reactor_(or_the_system(std::move(options.reactor_))),
       timers_(reactor_->now()),
       random_(pick_seed(options.seed_, reactor_->virtual_time()), "scheduler"),
-      log_(options.log_ ? std::move(options.log_) : log_to_stderr),
       system_failure_(options.system_failure_),
-      circle_policy_(options.circles_) {
+      reports_(scheduler, counters_, options.log_ ? std::move(options.log_) : log_to_stderr),
+      limits_(options.most_tasks_, options.most_fibers_, counters_),
+      watch_(options, counters_, reports_),
+      circles_(options.circles_, counters_),
+      quiet_(options.quiet_limit_, counters_) {
   now_ = reactor_->now();
   clock_runs_ = !reactor_->virtual_time();
-  quiet_.limit = options.quiet_limit_;
   arena_->set_limit(options.most_bytes_);
-  root_.arena_ = arena_.get();
   std::fill(std::begin(quantum_), std::end(quantum_), std::max<std::uint32_t>(1, options.quantum_));
   for (const auto& [priority, steps] : options.quantum_of_) {
     quantum_[priority] = std::max<std::uint32_t>(1, steps);
   }
-  if (options.watch_limit_) {
-    watch_.limit = *options.watch_limit_;
-    watch_.clock = options.watch_clock_ ? std::move(options.watch_clock_) : wall_time();
-  }
-  watch_.most_steps = options.watch_steps_;
-  watch_.on = options.watch_limit_ || options.watch_steps_;
   ready_.set_origin(tasks_.origin());
   inline_order_ = options.wait_inline_ ? dynamic_cast<InlineOrder*>(ready_.policy()) : nullptr;
 }
 
+detail::Loop::~Loop() = default;
+
+Scheduler::Scheduler(Options options)
+    : detail::Loop(*this, options),
+      root_(*this, Scope::RootTag{}),
+      spawn(&root_),
+      spawn_fiber(&root_),
+      spawn_agent(&root_) {
+  root_.arena_ = arena_.get();
+}
+
 Scheduler::~Scheduler() {
-  drop_everything();
+  detail::Teardown(*this).run();
   inbox_->close();
   while (externals_ != nullptr) {
     ExternalEntry& entry = *externals_;
@@ -136,7 +129,7 @@ bool Scheduler::look_outside() {
 }
 
 Scheduler::Idle Scheduler::idle(Time limit) {
-  if (new_suspects_ != 0 && look_for_circles(limit)) return Idle::moved_on;
+  if (circles_.has_suspects() && circles_.look(*this, limit)) return Idle::moved_on;
   if (reactor_->virtual_time()) {
     if (const auto next = timers_.next_until(limit)) {
       reactor_->advance_to(*next);
@@ -144,7 +137,7 @@ Scheduler::Idle Scheduler::idle(Time limit) {
       return Idle::moved_on;
     }
     if (limit != kEndOfTime) {
-      const std::optional<Time> quiet = look_at_quiet();
+      const std::optional<Time> quiet = quiet_.look(*this);
       if (!ready_.empty()) return Idle::moved_on;  // the sink of the log has made a task ready
       reactor_->advance_to(quiet ? std::min(*quiet, limit) : limit);
       return Idle::moved_on;
@@ -155,9 +148,9 @@ Scheduler::Idle Scheduler::idle(Time limit) {
   if (const auto next = timers_.next_hint(); next && (!until || *next < *until)) until = next;
   if (!until && !can_be_woken_from_outside()) return Idle::nothing_to_wait_for;
   if (clock_runs_) {  // the time of a virtual one does not pass in a wait
-    if (const auto quiet = look_at_quiet(); quiet && (!until || *quiet < *until)) until = quiet;
+    if (const auto quiet = quiet_.look(*this); quiet && (!until || *quiet < *until)) until = quiet;
     if (!ready_.empty()) return Idle::moved_on;
-    if (full_look_by_ && (!until || *full_look_by_ < *until)) until = full_look_by_;
+    if (const auto& by = circles_.full_look_by(); by && (!until || *by < *until)) until = by;
   }
   Wakeup& wakeup = inbox_->wakeup();
   wakeup.prepare();
@@ -168,11 +161,16 @@ Scheduler::Idle Scheduler::idle(Time limit) {
 
 bool Scheduler::can_be_woken_from_outside() const {
   if (pending_externals_ > 0 || reactor_->in_flight() > 0 || !inbox_->empty()) return true;
-  bool found = false;
-  for_each_task([&](TaskRecord& task) {
-    found = found || (task.waiting_on_ != nullptr && task.waiting_on_->waits_for_outside());
-  });
-  return found;
+  const auto waits = [](const TaskRecord& task) {
+    return task.waiting_on_ != nullptr && task.waiting_on_->waits_for_outside();
+  };
+  // Mostly the task that was found before waits again, and the others need not be looked at.
+  if (const TaskRecord* const before = find(waits_for_outside_);
+      before != nullptr && waits(*before))
+    return true;
+  const TaskRecord* const found = tasks_.find_if(waits);
+  if (found != nullptr) waits_for_outside_ = found->id();
+  return found != nullptr;
 }
 
 void Scheduler::run() {
@@ -182,7 +180,7 @@ void Scheduler::run() {
       cancel_daemons();
     if (look_outside()) {
       run_turn(turn_);
-      if (new_suspects_ != 0 && ++turns_since_look_ >= kTurnsPerLook) look_for_circles(now_);
+      if (circles_.due_after_turn()) circles_.look(*this, now_);
     } else if (idle(kEndOfTime) == Idle::nothing_to_wait_for) {
       throw Deadlock(wait_report());
     }
@@ -199,7 +197,7 @@ void Scheduler::make_daemon(TaskRecord& task) noexcept {
 
 // Only they are left. What they spawn while they end is a daemon as well, and its turn comes here, too.
 void Scheduler::cancel_daemons() {
-  const std::uint64_t spawned = live_tasks_ + ended_[0] + ended_[1] + ended_[2];
+  const std::uint64_t spawned = counters().admitted;
   if (daemons_cancelled_ == spawned) return;
   daemons_cancelled_ = spawned;
   const CancelReasonPtr why =
@@ -226,7 +224,7 @@ std::size_t Scheduler::step_until_idle() {
   std::size_t ran = 0;
   for (;;) {
     while (look_outside()) ran += run_turn(turn_);
-    if (new_suspects_ == 0 || !look_for_circles(now_)) return ran;
+    if (!circles_.has_suspects() || !circles_.look(*this, now_)) return ran;
   }
 }
 
@@ -262,8 +260,8 @@ void Scheduler::shutdown(std::string_view why, std::source_location site) {
 
 // ---- Tasks ----
 
-inline void Scheduler::enlist(TaskRecord& record, Scope& scope, std::uint8_t priority,
-                              const std::source_location& site) noexcept {
+inline void Scheduler::admit(TaskRecord& record, Scope& scope, std::uint8_t priority,
+                             const std::source_location& site) noexcept {
   record.priority_ = priority;
   record.spawn_site_ = site;
   if (scope.own_arena_) [[unlikely]]
@@ -279,16 +277,16 @@ inline void Scheduler::enlist(TaskRecord& record, Scope& scope, std::uint8_t pri
   scope.add(record);
 }
 
-void Scheduler::admit(TaskRecord& record, Scope& scope, std::uint8_t priority,
-                      const std::source_location& site) noexcept {
-  enlist(record, scope, priority, site);
-  ready_.push(record);
+void Scheduler::start_ready(TaskRecord& record, Scope& scope, std::uint8_t priority,
+                            const std::source_location& site) noexcept {
+  admit(record, scope, priority, site);
+  ready_.push(record);  // it is pending since it was made
   if (scope.reason_ != nullptr) cancel(record, scope.reason_);
 }
 
-void Scheduler::admit_after(Dependencies::Owner waits, TaskRecord& record, Scope& scope,
+void Scheduler::start_after(Dependencies::Owner waits, TaskRecord& record, Scope& scope,
                             std::uint8_t priority, const std::source_location& site) noexcept {
-  enlist(record, scope, priority, site);
+  admit(record, scope, priority, site);
   Dependencies::begin(std::move(waits), *this, record);
   if (scope.reason_ != nullptr) cancel(record, scope.reason_);
 }
@@ -313,7 +311,7 @@ inline void Scheduler::end(TaskRecord& task, TaskState state) noexcept {
   ready_.unreserve(task.priority_);
   task.settle(*this, state);
   if (state == TaskState::failed) [[unlikely]]
-    keep_trace(task);
+    task.keep_trace(flight_.lands(*this, task));
   task.scope_->child_ended(task);
   task.release();
 }
@@ -323,8 +321,8 @@ Time Scheduler::clock_now() const { return std::max(now_, reactor_->now()); }
 void Scheduler::wake(TaskRecord& task, const SystemCall& call) noexcept {
   if (task.waiting_on_ != &call) return;
   task.waiting_on_ = nullptr;
-  task.state_ = TaskState::ready;
-  ready_.push(task);
+  ++counters_.wakes;
+  make_ready(task, TaskState::ready);
 }
 
 Scope& Scheduler::innermost_scope_of(const TaskRecord& task) noexcept {
@@ -348,75 +346,16 @@ void Scheduler::remove_external(ExternalEntry& entry) noexcept {
 
 // ---- Reports ----
 
-std::uint64_t Scheduler::throttled() const noexcept {
-  std::uint64_t all = 0;
-  for (const std::uint64_t count : throttled_) all += count;
+// What the loop keeps in another form, because it decides with it or is faster so, is added here.
+Counters Scheduler::counters() const noexcept {
+  Counters all = counters_;
+  all.runs = slices();
+  all.completed = ended_[0];
+  all.failed = ended_[1];
+  all.cancelled = ended_[2];
+  all.admitted = live_tasks_ + all.completed + all.failed + all.cancelled;
+  for (const std::uint64_t count : throttled_) all.throttled += count;
   return all;
-}
-
-void Scheduler::log(std::string_view message) {
-  const bool in_task = running_ != nullptr;
-  write_log(LogLine{now_, in_task ? running_->id_ : TaskId(),
-                    in_task ? running_->name() : std::string_view(), message});
-}
-
-bool Scheduler::write_log(const LogLine& line) noexcept {
-  try {
-    log_(line);
-    return true;
-  } catch (const std::exception& error) {
-    if (lost_log_lines_++ == 0) {
-      std::fprintf(stderr,
-                   "The log of a scheduler cannot be written: %s. Lines are lost; "
-                   "Scheduler::lost_log_lines() counts them.\n",
-                   error.what());
-    }
-  } catch (...) {
-    ++lost_log_lines_;
-  }
-  return false;
-}
-
-void Scheduler::report_failure(TaskRecord& task) noexcept {
-  ++unseen_failures_;
-  try {
-    const AsyncTracePtr trace = task.trace();
-    const std::string message =
-        task.describe() + ", spawned at " + site_text(task.spawn_site_) +
-        ", failed and nobody looked at the error: " + error_text(task.error()) +
-        (trace != nullptr ? "\n  " + trace->text() : "");
-    if (write_log(LogLine{now_, task.id_, task.name(), message, task.error()})) return;
-  } catch (const std::bad_alloc&) {
-    // Said without memory, below.
-  }
-  task.report_failure_briefly();
-}
-
-void Scheduler::report_lost(const TaskRecord& task, std::string_view what,
-                            const std::exception_ptr& error) noexcept {
-  ++unseen_failures_;
-  try {
-    const std::string message = task.describe() + ", spawned at " + site_text(task.spawn_site_) +
-                                ", " + std::string(what) + ": " + error_text(error);
-    if (write_log(LogLine{now_, task.id_, task.name(), message, error})) return;
-  } catch (const std::bad_alloc&) {
-    // Said without memory, below.
-  }
-  task.report_failure_briefly();
-}
-
-void Scheduler::report_lost(std::string_view what, const std::exception_ptr& error) noexcept {
-  ++unseen_failures_;
-  try {
-    const std::string message = std::string(what) + ": " + error_text(error);
-    const bool in_task = running_ != nullptr;
-    if (write_log(LogLine{now_, in_task ? running_->id_ : TaskId(),
-                          in_task ? running_->name() : std::string_view(), message, error}))
-      return;
-  } catch (const std::bad_alloc&) {
-    // Said without memory, below.
-  }
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(what.size()), what.data());
 }
 
 void Scheduler::system_task_failed(TaskRecord& task) noexcept {

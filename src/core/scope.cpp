@@ -184,10 +184,11 @@ void Scope::block_threw(std::exception_ptr error) noexcept {
       error_ = error;
       trace_ = scheduler_.trace_of(error);
     } else if (error_ != error) {
-      scheduler_.report_lost(region_->task(),
-                             "threw from the block of a scope that a task had failed already, so "
-                             "that this error cannot be thrown",
-                             error);
+      scheduler_.reports().lost(
+          region_->task(),
+          "threw from the block of a scope that a task had failed already, so "
+          "that this error cannot be thrown",
+          error);
     }
     cancel_all(scheduler_.reason(CancelCause::scope_ended, "the block of its scope threw",
                                  region_->task().spawn_site()));
@@ -207,7 +208,7 @@ void Scope::finish() {
   scheduler_.disarm(deadline_);
   region_->close();
   if (error_ != nullptr) {
-    scheduler_.exception_comes(error_, trace_);
+    scheduler_.exceptions().comes(error_, trace_);
     std::rethrow_exception(error_);
   }
   if (policy_ == ScopePolicy::collect_all) throw_collected();

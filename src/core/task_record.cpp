@@ -136,6 +136,14 @@ void TaskRecord::keep_reason(CancelReasonPtr reason) noexcept {
   }
 }
 
+void TaskRecord::keep_trace(AsyncTracePtr trace) noexcept {
+  try {
+    extras().trace = std::move(trace);
+  } catch (const std::bad_alloc&) {
+    // The error matters more than its trace.
+  }
+}
+
 AsyncTracePtr TaskRecord::trace() const noexcept {
   const Extras* own = own_extras();
   return own != nullptr ? own->trace : nullptr;
@@ -186,7 +194,7 @@ void TaskRecord::dispose_of_rest() noexcept {
     if (orphan) {
       report_failure_briefly();
     } else {
-      scope_->scheduler().report_failure(*this);
+      scope_->scheduler().reports().unseen(*this);
     }
   }
   if (has(kHoldsValue)) drop_value();

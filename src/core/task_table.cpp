@@ -3,18 +3,23 @@
 namespace tiffany {
 
 void TaskTable::abandon() noexcept {
-  for_each([this](TaskRecord& record) {
-    record.set(TaskRecord::kOrphan);
-    arena_.pin();
-  });
+  if (live_ > 0) {
+    for_each([this](TaskRecord& record) {
+      record.set(TaskRecord::kOrphan);
+      arena_.pin();
+    });
+  }
+#if TIFFANY_ASAN
   // The chunks may go back to the system, and must not come from there poisoned.
   for (std::byte* block : blocks_) {
     for (std::uint32_t i = 0; i < kPerBlock; ++i) unpoison(block + i * sizeof(TaskRecord));
   }
+#endif
 }
 
 void TaskTable::grow() {
-  blocks_.reserve(blocks_.size() + 1);
+  // By a factor: one block at a time would copy the table for every 64 tasks.
+  if (blocks_.size() == blocks_.capacity()) blocks_.reserve(2 * blocks_.size() + 8);
   std::byte* block = arena_.reserve(kPerBlock * sizeof(TaskRecord));
   const auto first = static_cast<std::uint32_t>(blocks_.size()) * kPerBlock + 1;
   blocks_.push_back(block);

@@ -23,8 +23,10 @@ TaskRecord& InlineOrder::pop() {
 
 void InlineOrder::remove(TaskRecord& task) noexcept {
   const auto found = tasks_.find(task.priority());
-  std::erase(found->second, &task);
-  if (found->second.empty()) tasks_.erase(found);
+  // From the end: it was woken a moment ago.
+  std::deque<TaskRecord*>& queue = found->second;
+  queue.erase(std::find(queue.rbegin(), queue.rend(), &task).base() - 1);
+  if (queue.empty()) tasks_.erase(found);
   --size_;
 }
 
@@ -39,7 +41,7 @@ bool Scheduler::wait_inline(TaskRecord& task) {
   if (!for_time && !task.waiting_on_->waits_for_outside()) return false;
   // Meanwhile it is parked like any other, so that a timeout can cancel it.
   running_ = nullptr;
-  const Watch::Wait wait(watch_, task);
+  const detail::Watch::Wait wait(watch_, task);
   while (task.state_ == TaskState::blocked) {
     look_outside();
     if (task.state_ != TaskState::blocked) break;

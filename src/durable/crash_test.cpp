@@ -11,6 +11,7 @@ wal::LogOptions CrashTest::log_options() const {
   options.layout = layout;
   options.segment_size = std::size_t{64} << 10;
   options.disk = disk;
+  options.provider = provider;
   options.process = 0;  // one that is the same in every run
   return options;
 }

@@ -1,16 +1,16 @@
-// Recorded values that are not of the type that the code reads, and how a task is stopped when its code and its log
+// Command values that are not of the type that the code reads, and how a task is stopped when its code and its log
 // disagree. docs/decisions/0018-schema-change-and-divergence.md says what is compared, and when.
 #include <exception>
 #include <string>
 #include <utility>
 
-#include "durable/entry.hpp"
+#include "durable/hosted_task.hpp"
 #include "durable/payload.hpp"
 #include "tiffany/base/json_reader.hpp"
 
 namespace tiffany {
 
-using detail::Notice;
+using detail::Arrival;
 using detail::Slot;
 using detail::ValueType;
 
@@ -112,18 +112,18 @@ bool FlowState::values_decode() {
     if (slot->arrived && slot->wanted && !slot->failed && !decodes(*slot, slot->value))
       return false;
   }
-  for (const Notice& notice : notices_) {
-    if (notice.kind != Notice::Kind::slot || notice.failed) continue;
-    const auto found = recorded_.find(notice.id);
+  for (const Arrival& arrival : arrivals_) {
+    if (arrival.kind != Arrival::Kind::slot || arrival.failed) continue;
+    const auto found = recorded_.find(arrival.id);
     if (found == recorded_.end() || !found->second->wanted) continue;
-    if (!decodes(*found->second, notice.value)) return false;
+    if (!decodes(*found->second, arrival.value)) return false;
   }
   return true;
 }
 
 // A child that has ended, and whose parent has not been told: what the parent would be told.
 void HostCore::would_take(Slot& slot) {
-  Entry* const child = find(slot.uuid);
+  HostedTask* const child = find(slot.uuid);
   if (child == nullptr || slot.type == nullptr) return;
   const DurableInfo end = info_of(*child);
   child->status = end.status;  // quarantined, when the result cannot be read

@@ -9,8 +9,8 @@
 
 namespace tiffany {
 
-using detail::Notice;
-using detail::Recorded;
+using detail::Arrival;
+using detail::Command;
 using detail::SlotKind;
 using wal::Level;
 using wal::RecordType;
@@ -33,33 +33,19 @@ std::string_view name_of(SlotKind kind) noexcept {
   return "";
 }
 
-namespace {
-void timer_fired(Scheduler&, Timer& timer) noexcept {
-  Slot& slot = static_cast<Slot&>(timer);
-  try {
-    slot.flow.settle(slot, RecordType::Resumed, "null", false);
-  } catch (...) {
-    slot.flow.broken(std::current_exception());
-  }
-}
-}  // namespace
-
-Slot::Slot(FlowState& of, SlotKind what, std::string name)
-    : Timer(&timer_fired), flow(of), kind(what), id(std::move(name)) {}
-
 void Slot::synced(std::exception_ptr error) noexcept {
-  error != nullptr ? flow.broken(error) : flow.told();
+  error != nullptr ? flow.broken(error) : flow.record_synced();
 }
 
 void Mail::synced(std::exception_ptr failed) noexcept {
   error = std::move(failed);
   event.set();
-  if (flow != nullptr) error != nullptr ? flow->broken(error) : flow->told();
+  if (flow != nullptr) error != nullptr ? flow->broken(error) : flow->record_synced();
 }
 
 }  // namespace detail
 
-FlowState::FlowState(HostCore& host, wal::TaskLog& log, const DurableType& type)
+FlowState::FlowState(HostCore& host, wal::StoredTask& log, const DurableType& type)
     : random(log.id.hash(), "durable task"),
       host_(host),
       log_(log),
@@ -77,8 +63,8 @@ FlowState::~FlowState() {
     if (!slot->uuid.nil()) host_.promises_.erase(slot->uuid);
   }
   for (const Uuid& promise : kept_) host_.promises_.erase(promise);
-  for (const Notice& notice : notices_) {
-    if (notice.mail != nullptr) notice.mail->flow = nullptr;
+  for (const Arrival& arrival : arrivals_) {
+    if (arrival.mail != nullptr) arrival.mail->flow = nullptr;
   }
 }
 
@@ -94,7 +80,7 @@ std::uint64_t FlowState::append(RecordType type, std::string_view payload,
   }
   // The beginning of a step need not be kept while it runs.
   unsynced_ = level == Level::lazy && (unsynced_ || type == RecordType::Command);
-  return host_.log_->append(log_, entry, level, ticket);
+  return host_.store_->append(log_, entry, level, ticket);
 }
 
 void FlowState::require_own_code() const {
@@ -117,7 +103,7 @@ bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
       return true;
     }
   } catch (...) {
-    if (host_.log_->sealed()) {
+    if (host_.store_->sealed()) {
       broken(std::current_exception());
       return false;
     }
@@ -125,7 +111,7 @@ bool FlowState::begin_wait(DurableCall& call, TaskRecord& running) {
     throw;
   }
   // It may wait for long: what it asked for must not be forgotten meanwhile.
-  if (std::exchange(unsynced_, false)) host_.log_->hurry();
+  if (std::exchange(unsynced_, false)) host_.store_->hurry();
   return false;
 }
 
@@ -134,8 +120,8 @@ bool FlowState::cancel_comes_first() noexcept {
   if (cancels_ == 0 || cancelled_ || shields > 0) return false;
   while (next_command_ < commands_.size() && commands_[next_command_].used) ++next_command_;
   if (next_command_ == commands_.size()) return true;
-  for (const Notice& notice : notices_) {
-    if (notice.kind == Notice::Kind::cancel) return notice.seq < commands_[next_command_].seq;
+  for (const Arrival& arrival : arrivals_) {
+    if (arrival.kind == Arrival::Kind::cancel) return arrival.seq < commands_[next_command_].seq;
   }
   return false;
 }
@@ -149,58 +135,58 @@ bool FlowState::advance() {
     if (cancel_is_due() && waiting_->cancellable()) {
       return stop_step("its task was cancelled");
     }
-    if (told_ == 0) {
-      if (notices_.empty() && (!live_ || !commands_.empty())) caught_up();
+    if (synced_ == 0) {
+      if (arrivals_.empty() && (!live_ || !commands_.empty())) caught_up();
       return false;
     }
-    Notice next = notices_.take();
-    --told_;
+    Arrival next = arrivals_.take();
+    --synced_;
     deliver(next);
     if (!divergence.empty()) return false;
   }
 }
 
-void FlowState::deliver(Notice& notice) {
-  now = notice.time;
-  const std::string& about = notice.slot != nullptr ? notice.slot->id : notice.id;
+void FlowState::deliver(Arrival& arrival) {
+  now = arrival.time;
+  const std::string& about = arrival.slot != nullptr ? arrival.slot->id : arrival.id;
   trace = mix(trace, hash_name(about));
   if (host_.looking()) {
     constexpr std::string_view kWhat[] = {"result of ", "signal ", "cancel: "};
     host_.happened(wal::text_of_time(now) + " " +
-                   std::string(kWhat[static_cast<int>(notice.kind)]) + about +
-                   (notice.failed ? " failed: " : " ") + notice.value);
+                   std::string(kWhat[static_cast<int>(arrival.kind)]) + about +
+                   (arrival.failed ? " failed: " : " ") + arrival.value);
   }
-  switch (notice.kind) {
-    case Notice::Kind::signal:
-      mailbox_.put(std::move(notice.id), std::move(notice.value));
+  switch (arrival.kind) {
+    case Arrival::Kind::signal:
+      mailbox_.put(std::move(arrival.id), std::move(arrival.value));
       return;
-    case Notice::Kind::cancel:
-      if (!cancelled_) cancelled_ = std::move(notice.id);
+    case Arrival::Kind::cancel:
+      if (!cancelled_) cancelled_ = std::move(arrival.id);
       --cancels_;
       held_ = false;
       return;
-    case Notice::Kind::slot:
+    case Arrival::Kind::slot:
       break;
   }
-  Slot* slot = notice.slot;
+  Slot* slot = arrival.slot;
   if (slot == nullptr) {
-    const auto found = recorded_.find(notice.id);
+    const auto found = recorded_.find(arrival.id);
     if (found == recorded_.end()) {
       // Nobody waits for it any more, or newer code has not come to it yet.
-      if (lenient()) early_.insert_or_assign(notice.id, std::move(notice));
+      if (lenient()) early_.insert_or_assign(arrival.id, std::move(arrival));
       return;
     }
     slot = found->second;
   }
-  arrive(*slot, notice);
+  arrive(*slot, arrival);
   if (!slot->wanted) erase(slot);
 }
 
-void FlowState::arrive(Slot& slot, Notice& notice) {
-  if (notice.slot == nullptr) {  // from the log
-    slot.value = std::move(notice.value);
-    slot.failed = notice.failed;
-    slot.unknown = notice.unknown;
+void FlowState::arrive(Slot& slot, Arrival& arrival) {
+  if (arrival.slot == nullptr) {  // from the log
+    slot.value = std::move(arrival.value);
+    slot.failed = arrival.failed;
+    slot.unknown = arrival.unknown;
     slot.recorded = true;
   }
   slot.arrived = true;
@@ -225,31 +211,9 @@ void FlowState::go_on() noexcept {
 }
 
 // Records of one task are synced in their order.
-void FlowState::told() noexcept {
-  ++told_;
+void FlowState::record_synced() noexcept {
+  ++synced_;
   go_on();
-}
-
-std::shared_ptr<detail::Mail> FlowState::send(Notice::Kind kind, std::string name,
-                                              std::string value) {
-  auto mail = std::make_shared<detail::Mail>();
-  payload_ = kind == Notice::Kind::signal ? "\"signal\":" : "\"cancel\":";
-  JsonWriter(payload_).value(name);
-  if (kind == Notice::Kind::signal) {
-    payload_ += ",\"value\":";
-    host_.log_->add_value(payload_, value);
-  }
-  Notice notice;
-  notice.kind = kind;
-  notice.id = std::move(name);
-  notice.value = std::move(value);
-  notice.time = host_.log_->wall_time();
-  notice.seq = append(RecordType::Resumed, payload_, nullptr, 0, Level::sync, mail.get());
-  mail->flow = this;
-  notice.mail = mail;
-  notices_.push_back(std::move(notice));
-  if (kind == Notice::Kind::cancel) ++cancels_;
-  return mail;
 }
 
 void FlowState::broken(const std::exception_ptr& error) noexcept {
@@ -293,7 +257,7 @@ void FlowState::caught_up() {
 }
 
 bool FlowState::finish() {
-  if (const Recorded* const other = left_over()) {
+  if (const Command* const other = left_over()) {
     diverge("The log says " + other->kind + " \"" + other->id + "\" (record " +
             std::to_string(other->seq) + ", from " + other->place +
             "), which the code does not ask for: it " +
@@ -310,24 +274,7 @@ bool FlowState::finish() {
   return true;
 }
 
-std::vector<Uuid> FlowState::children() const {
-  std::vector<Uuid> all;
-  for (const auto& slot : slots_) {
-    if (slot->kind == SlotKind::child && !slot->arrived) all.push_back(slot->uuid);
-  }
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
 // ---- Signals, cancels ----
-
-bool FlowState::has_signal(const std::string& name) const noexcept { return mailbox_.has(name); }
-
-std::string FlowState::take_signal(const std::string& name) {
-  if (mailbox_.has(name)) return mailbox_.take(name);
-  check_cancelled();
-  throw Error(Errc::durable_misuse, "There is no signal \"" + name + "\".");
-}
 
 void FlowState::check_cancelled() const {
   if (unwinding_) host_.scheduler_->throw_cancelled();

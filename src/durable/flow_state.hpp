@@ -17,7 +17,7 @@
 #include "tiffany/core/timer.hpp"
 #include "tiffany/durable/flow.hpp"
 #include "tiffany/sync/event.hpp"
-#include "tiffany/wal/log.hpp"
+#include "tiffany/wal/record_store.hpp"
 
 namespace tiffany {
 
@@ -77,7 +77,7 @@ struct Slot final : public wal::Ticket, public Timer {
 };
 
 // A call that the log says was made.
-struct Recorded {
+struct Command {
   std::string kind;
   std::string id;
   std::string hash;
@@ -126,7 +126,7 @@ struct Mail final : public wal::Ticket {
 };
 
 // Something that came to the task, in the order of the log.
-struct Notice {
+struct Arrival {
   enum class Kind : std::uint8_t { slot, signal, cancel };
   Kind kind = Kind::slot;
   Slot* slot = nullptr;
@@ -141,18 +141,18 @@ struct Notice {
 };
 
 // First in, first out; mostly there is one.
-class NoticeQueue {
+class ArrivalQueue {
  public:
-  NoticeQueue() = default;
-  explicit NoticeQueue(std::vector<Notice> all) noexcept : all_(std::move(all)) {}
+  ArrivalQueue() = default;
+  explicit ArrivalQueue(std::vector<Arrival> all) noexcept : all_(std::move(all)) {}
 
   bool empty() const noexcept { return first_ == all_.size(); }
   std::size_t size() const noexcept { return all_.size() - first_; }
   auto begin() const noexcept { return all_.begin() + static_cast<std::ptrdiff_t>(first_); }
   auto end() const noexcept { return all_.end(); }
-  void push_back(Notice notice) { all_.push_back(std::move(notice)); }
-  Notice take() {
-    Notice taken = std::move(all_[first_]);
+  void push_back(Arrival arrival) { all_.push_back(std::move(arrival)); }
+  Arrival take() {
+    Arrival taken = std::move(all_[first_]);
     // No more is moved than was taken.
     if (++first_ == all_.size() || (first_ >= kMostTaken && first_ * 2 >= all_.size())) {
       all_.erase(all_.begin(), begin());
@@ -163,7 +163,7 @@ class NoticeQueue {
 
  private:
   static constexpr std::size_t kMostTaken = 1024;  // which may be kept though there are few others
-  std::vector<Notice> all_;
+  std::vector<Arrival> all_;
   std::size_t first_ = 0;  // those before it were taken
 };
 
@@ -175,7 +175,7 @@ inline constexpr int kLogRules = 1;
 
 class FlowState {
  public:
-  FlowState(HostCore& host, wal::TaskLog& log, const DurableType& type);
+  FlowState(HostCore& host, wal::StoredTask& log, const DurableType& type);
   ~FlowState();
   FlowState(const FlowState&) = delete;
   FlowState& operator=(const FlowState&) = delete;
@@ -206,10 +206,10 @@ class FlowState {
   void drop(Slot* slot) noexcept;
 
   // ---- From outside ----
-  void told() noexcept;                                   // the next record is synced
+  void record_synced() noexcept;                          // the next record is synced
   void broken(const std::exception_ptr& error) noexcept;  // the log is sealed
   // A signal or a cancel: recorded here, and delivered when it is on the disk.
-  std::shared_ptr<detail::Mail> send(detail::Notice::Kind kind, std::string name,
+  std::shared_ptr<detail::Mail> send(detail::Arrival::Kind kind, std::string name,
                                      std::string value);
   // The code is being ended from outside, without a word in the log. True: it can be at once.
   bool unwind() noexcept;
@@ -238,7 +238,7 @@ class FlowState {
   HostCore& host() const noexcept { return host_; }
   const Uuid& id() const noexcept { return log_.id; }
   bool replaying() const noexcept {
-    return !live_ && (next_command_ < commands_.size() || told_ > 0);
+    return !live_ && (next_command_ < commands_.size() || synced_ > 0);
   }
   // Throws when somebody else than the code of the task asks: a step, perhaps.
   void require_own_code() const;
@@ -272,26 +272,26 @@ class FlowState {
   friend struct detail::Slot;
   std::string next_id(std::string_view name, std::string_view kind = {});
   // The record of this call in the log. Null: it is new. `differs`: the task has been stopped.
-  detail::Recorded* match(std::string_view kind, const std::string& id, const std::string& hash,
-                          const std::source_location& site, bool& differs,
-                          std::string_view shape = {});
-  detail::Recorded* find_recorded(std::string_view kind, const std::string& id) noexcept;
+  detail::Command* match(std::string_view kind, const std::string& id, const std::string& hash,
+                         const std::source_location& site, bool& differs,
+                         std::string_view shape = {});
+  detail::Command* find_recorded(std::string_view kind, const std::string& id) noexcept;
   // The first call of the log that the code has not made, and must. Null: there is none.
-  const detail::Recorded* left_over() noexcept;
+  const detail::Command* left_over() noexcept;
   bool values_decode();
   std::int64_t wall_after(Duration delay) const noexcept;
   std::string mailbox_json(bool whole) const;
   std::size_t mailbox_size() const noexcept;
   void read_mailbox(std::string_view recorded);
-  Slot* make_slot(detail::SlotKind kind, std::string id, const detail::Recorded* recorded,
+  Slot* make_slot(detail::SlotKind kind, std::string id, const detail::Command* recorded,
                   const std::source_location& site);
   void erase(Slot* slot) noexcept;
-  void arrive(Slot& slot, detail::Notice& notice);
+  void arrive(Slot& slot, detail::Arrival& arrival);
   // The code is newer than the log: it may ask for more than was asked for then.
   bool lenient() const noexcept { return log_version_ != type_.version; }
   bool cancel_comes_first() noexcept;
   bool advance();
-  void deliver(detail::Notice& notice);
+  void deliver(detail::Arrival& arrival);
   void caught_up();
   void go_live(Slot& slot);
   void go_live_step(Slot& slot);
@@ -314,7 +314,7 @@ class FlowState {
   void go_on() noexcept;
 
   HostCore& host_;
-  wal::TaskLog& log_;
+  wal::StoredTask& log_;
   std::string id_text_;
   std::uint64_t seed_;  // of what is drawn; that of the task whose fork this is
   const DurableType& type_;
@@ -325,16 +325,16 @@ class FlowState {
   std::pair<const std::string, std::uint32_t>* last_use_ = nullptr;  // often the next one, too
   std::vector<std::unique_ptr<Slot>> slots_;
   std::unordered_map<std::string_view, Slot*> recorded_;  // by Slot::id, those that the log knows
-  std::vector<detail::Recorded> commands_;
+  std::vector<detail::Command> commands_;
   std::size_t next_command_ = 0;
   std::vector<std::unique_ptr<Slot>> retired_;  // from before the last checkpoint
-  std::unordered_map<std::string, detail::Notice> early_;
-  std::vector<Uuid> kept_;       // promises
-  detail::NoticeQueue notices_;  // in the order of the log
-  std::size_t told_ = 0;         // how many of them are on the disk
-  std::size_t cancels_ = 0;      // how many of them are cancels
-  bool unsynced_ = false;        // something was asked for that may not be on its way yet
-  bool held_ = false;            // nothing was asked for, as a cancel comes first
+  std::unordered_map<std::string, detail::Arrival> early_;
+  std::vector<Uuid> kept_;         // promises
+  detail::ArrivalQueue arrivals_;  // in the order of the log
+  std::size_t synced_ = 0;         // how many of them are on the disk
+  std::size_t cancels_ = 0;        // how many of them are cancels
+  bool unsynced_ = false;          // something was asked for that may not be on its way yet
+  bool held_ = false;              // nothing was asked for, as a cancel comes first
   detail::SignalBox mailbox_;
   std::optional<std::string> cancelled_;
   Slot* busy_ = nullptr;  // the step that a task works for

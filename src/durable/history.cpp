@@ -13,17 +13,17 @@
 namespace tiffany {
 namespace {
 
+using detail::Arrival;
+using detail::Command;
 using detail::Fields;
-using detail::Notice;
-using detail::Recorded;
 using wal::RecordType;
 
 class History {
  public:
-  std::vector<Recorded> commands;
-  std::vector<Notice> notices;
+  std::vector<Command> commands;
+  std::vector<Arrival> arrivals;
 
-  Recorded& command(std::string kind, std::string id) {
+  Command& command(std::string kind, std::string id) {
     const auto known = by_id_.find(id);
     if (known != by_id_.end()) return commands[known->second];
     by_id_.emplace(id, commands.size());
@@ -37,22 +37,22 @@ class History {
     const auto known = by_id_.find(id);
     if (known == by_id_.end()) return;
     const std::uint64_t seq = commands[known->second].seq;
-    std::erase_if(commands, [seq](const Recorded& each) { return each.seq >= seq; });
+    std::erase_if(commands, [seq](const Command& each) { return each.seq >= seq; });
     by_id_.clear();
     for (std::size_t i = 0; i < commands.size(); ++i) by_id_.emplace(commands[i].id, i);
     // What had come to calls from before stays; so do signals.
-    std::erase_if(notices, [this, seq](const Notice& each) {
-      if (each.kind == Notice::Kind::cancel) return each.seq > seq;
-      return each.kind == Notice::Kind::slot && !by_id_.contains(each.id);
+    std::erase_if(arrivals, [this, seq](const Arrival& each) {
+      if (each.kind == Arrival::Kind::cancel) return each.seq > seq;
+      return each.kind == Arrival::Kind::slot && !by_id_.contains(each.id);
     });
   }
   // Whoever stopped the task said so.
   void nothing_was_lost() noexcept {
-    for (Recorded& each : commands) each.lost = false;
+    for (Command& each : commands) each.lost = false;
   }
   void clear() {
     commands.clear();
-    notices.clear();
+    arrivals.clear();
     by_id_.clear();
   }
 
@@ -61,29 +61,16 @@ class History {
 };
 
 template <class Value>
-Notice notice_of(const Fields& fields, std::string id, const Value& value) {
-  Notice notice;
-  notice.id = std::move(id);
-  notice.failed = fields.has("error");
-  notice.unknown = fields.has("unknown");
-  notice.value = notice.failed ? fields.text("error") : value("result");
-  return notice;
+Arrival arrival_of(const Fields& fields, std::string id, const Value& value) {
+  Arrival arrival;
+  arrival.id = std::move(id);
+  arrival.failed = fields.has("error");
+  arrival.unknown = fields.has("unknown");
+  arrival.value = arrival.failed ? fields.text("error") : value("result");
+  return arrival;
 }
 
 }  // namespace
-
-// A mailbox that is too long for a record lies beside the log as a whole, with its values as they are. In one that does
-// not, each value may lie beside the log.
-void FlowState::read_mailbox(std::string_view recorded) {
-  mailbox_.clear();
-  const std::string& directory = host_.log_options_.directory;
-  const std::string text = wal::value_of(host_.log_->disk(), directory, recorded);
-  const bool whole = text != recorded;
-  for (auto& [name, mail] : Fields::pairs_in(text)) {
-    mailbox_.put(std::move(name),
-                 whole ? std::move(mail) : wal::value_of(host_.log_->disk(), directory, mail));
-  }
-}
 
 void FlowState::load(const std::vector<std::string>& lines) {
   History history;
@@ -100,19 +87,19 @@ void FlowState::load(const std::vector<std::string>& lines) {
     const std::int64_t time = wal::parse_time(view.ts).value_or(0);
     // A value may lie beside the log.
     const auto value = [&](std::string_view name) {
-      return wal::value_of(host_.log_->disk(), host_.log_options_.directory, fields.raw(name));
+      return host_.store_->value_of(fields.raw(name));
     };
-    const auto remember = [&](const char* kind, std::string id) -> Recorded& {
-      Recorded& recorded = history.command(kind, std::move(id));
+    const auto remember = [&](const char* kind, std::string id) -> Command& {
+      Command& recorded = history.command(kind, std::move(id));
       if (recorded.seq == 0) recorded.seq = view.seq;
       recorded.hash = fields.text("hash");
       if (recorded.place.empty()) recorded.place = fields.place();
       return recorded;
     };
-    const auto came = [&](Notice notice) {
-      notice.time = time;
-      notice.seq = view.seq;
-      history.notices.push_back(std::move(notice));
+    const auto came = [&](Arrival arrival) {
+      arrival.time = time;
+      arrival.seq = view.seq;
+      history.arrivals.push_back(std::move(arrival));
     };
     switch (view.type) {
       case RecordType::Spawn:
@@ -126,7 +113,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
         }
         break;
       case RecordType::StepStart: {
-        Recorded& recorded = remember("step", fields.text("step"));
+        Command& recorded = remember("step", fields.text("step"));
         recorded.begun = true;
         recorded.due = wal::parse_time(fields.text("due")).value_or(0);
         recorded.lost = recorded.due == 0;
@@ -136,7 +123,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
       }
       case RecordType::StepEnd:
         remember("step", fields.text("step"));
-        came(notice_of(fields, fields.text("step"), value));
+        came(arrival_of(fields, fields.text("step"), value));
         break;
       case RecordType::Command: {
         const std::string op = fields.text("op");
@@ -147,7 +134,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
           history.nothing_was_lost();
         } else if (op == "timer" || op == "promise" || op == "spawn" || op == "version" ||
                    op == "signal") {
-          Recorded& recorded = remember(op.c_str(), fields.text("id"));
+          Command& recorded = remember(op.c_str(), fields.text("id"));
           recorded.shape = fields.text("type");
           recorded.due = wal::parse_time(fields.text("until")).value_or(0);
           recorded.value = static_cast<int>(fields.number("value"));
@@ -159,16 +146,16 @@ void FlowState::load(const std::vector<std::string>& lines) {
       case RecordType::Resumed:
       case RecordType::Approval:
         if (fields.has("signal")) {
-          Notice notice = notice_of(fields, fields.text("signal"), value);
-          notice.kind = Notice::Kind::signal;
-          notice.value = value("value");
-          came(std::move(notice));
+          Arrival arrival = arrival_of(fields, fields.text("signal"), value);
+          arrival.kind = Arrival::Kind::signal;
+          arrival.value = value("value");
+          came(std::move(arrival));
         } else if (fields.has("cancel")) {
-          Notice notice = notice_of(fields, fields.text("cancel"), value);
-          notice.kind = Notice::Kind::cancel;
-          came(std::move(notice));
+          Arrival arrival = arrival_of(fields, fields.text("cancel"), value);
+          arrival.kind = Arrival::Kind::cancel;
+          came(std::move(arrival));
         } else {
-          came(notice_of(fields, fields.text("of"), value));
+          came(arrival_of(fields, fields.text("of"), value));
         }
         break;
       case RecordType::Checkpoint:
@@ -185,12 +172,13 @@ void FlowState::load(const std::vector<std::string>& lines) {
         break;
     }
   }
-  if (host_.index_.shut_down) history.nothing_was_lost();
+  if (host_.store_->found().shut_down) history.nothing_was_lost();
   checked_ = false;
   commands_ = std::move(history.commands);
-  notices_ = detail::NoticeQueue(std::move(history.notices));
-  told_ = notices_.size();
-  for (const Notice& notice : notices_) cancels_ += notice.kind == Notice::Kind::cancel ? 1 : 0;
+  arrivals_ = detail::ArrivalQueue(std::move(history.arrivals));
+  synced_ = arrivals_.size();
+  for (const Arrival& arrival : arrivals_)
+    cancels_ += arrival.kind == Arrival::Kind::cancel ? 1 : 0;
 }
 
 }  // namespace tiffany

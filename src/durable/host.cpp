@@ -1,537 +1,57 @@
-#include "durable/host_core.hpp"
-
 #include <utility>
 
-#include "durable/entry.hpp"
-#include "durable/fields.hpp"
-#include "durable/limits.hpp"
-#include "durable/payload.hpp"
-#include "tiffany/base/json.hpp"
-#include "tiffany/engine/spawn.hpp"
-#include "tiffany/engine/structured.hpp"
-#include "tiffany/wal/values.hpp"
+#include "durable/host_core.hpp"
 
 namespace tiffany {
+namespace {
 
-using wal::Level;
-using wal::RecordType;
-
-// ---- Types ----
-
-DurableType& Registry::add(DurableType type) {
-  std::string name = type.name;
-  detail::require_name(name, "The name of a type of durable tasks");
-  if (type.version < 1 || type.accepts < 1 || type.accepts > type.version) {
-    throw Error(Errc::bad_argument, "The version of durable task \"" + name +
-                                        "\" is at least 1, and goes on with logs from version 1 to "
-                                        "itself; this is version " +
-                                        std::to_string(type.version) + " that accepts " +
-                                        std::to_string(type.accepts) + ".");
-  }
-  const auto [added, first] = types_.emplace(name, std::move(type));
-  if (!first) {
-    throw Error(Errc::bad_argument, "A durable task named \"" + name + "\" is registered already.");
-  }
-  return added->second;
+// What somebody has asked of a host may outlive the host.
+template <class T>
+Task<T> kept(std::shared_ptr<HostCore> core, Task<T> call) {
+  (void)core;
+  co_return co_await std::move(call);
 }
 
-const DurableType* Registry::find(std::string_view name) const noexcept {
-  const auto found = types_.find(name);
-  return found == types_.end() ? nullptr : &found->second;
+}  // namespace
+
+Host::Host(const Registry& types, wal::LogOptions log, HostOptions options)
+    : core_(std::make_shared<HostCore>(types, std::move(log), options)) {}
+Host::~Host() { core_->abandon(); }
+
+Task<Recovery> Host::open() { return kept(core_, core_->open()); }
+Task<void> Host::close() { return kept(core_, core_->close()); }
+Task<Uuid> Host::start_json(std::string type, std::string arguments, Uuid id) {
+  return kept(core_, core_->start_task(std::move(type), std::move(arguments), id, false));
 }
-
-std::string_view name_of(DurableStatus status) noexcept {
-  switch (status) {
-    case DurableStatus::running:
-      return "running";
-    case DurableStatus::paused:
-      return "paused";
-    case DurableStatus::diverged:
-      return "diverged";
-    case DurableStatus::quarantined:
-      return "quarantined";
-    case DurableStatus::completed:
-      return "completed";
-    case DurableStatus::failed:
-      return "failed";
-    case DurableStatus::cancelled:
-      return "cancelled";
-  }
-  return "";
+Task<Uuid> Host::start_new(std::string type, std::string arguments) {
+  return kept(core_, core_->start_task(std::move(type), std::move(arguments), new_id(), true));
 }
-
-// ---- The host ----
-
-HostCore::HostCore(const Registry& types, wal::LogOptions log, HostOptions options)
-    : types_(types), log_options_(std::move(log)), options_(options) {}
-
-HostCore::~HostCore() = default;
-
-Uuid HostCore::new_id() noexcept { return Uuid::random(random_); }
-
-HostCore::Entry* HostCore::find(const Uuid& id) const noexcept {
-  const auto found = entries_.find(id);
-  return found == entries_.end() ? nullptr : found->second.get();
+Uuid Host::new_id() { return core_->new_id(); }
+Task<std::string> Host::result_json(Uuid id) { return kept(core_, core_->result_json(id)); }
+Task<void> Host::signal_json(Uuid task, std::string name, std::string value) {
+  return kept(core_, core_->signal_json(task, std::move(name), std::move(value)));
 }
-
-HostCore::Entry& HostCore::entry(const Uuid& id, std::string_view what) {
-  if (!is_open()) {
-    throw Error(Errc::durable_misuse,
-                std::string(what) + " needs an open host: co_await host.open().");
-  }
-  if (Entry* const found = find(id)) return *found;
-  if (archived(id)) {
-    throw Error(Errc::durable_stopped, std::string(what) + ": task " + id.text() +
-                                           " has ended and is in the archive, where nothing "
-                                           "changes it. Host::info and Host::result know it.");
-  }
-  require_not_retired(id, what);
-  throw Error(Errc::unknown_durable,
-              std::string(what) + ": no durable task has the id " + id.text() + ".");
+Task<bool> Host::complete_json(Uuid promise, std::string value, bool success) {
+  return kept(core_, core_->complete_json(promise, std::move(value), success));
 }
-
-HostCore::Entry& HostCore::add_entry(wal::TaskLog& log) {
-  auto made = std::make_unique<Entry>(log);
-  Entry& entry = *made;
-  entries_.insert_or_assign(log.id, std::move(made));
-  order_.push_back(&entry);
-  return entry;
+Task<void> Host::cancel(Uuid task, std::string why) {
+  return kept(core_, core_->cancel(task, std::move(why)));
 }
-
-// ---- Beginning and ending ----
-
-Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id, bool fresh) {
-  if (!is_open()) {
-    throw Error(Errc::durable_misuse,
-                "Starting a durable task needs an open host: co_await host.open().");
-  }
-  detail::require_name(type, "The name of a type of durable tasks");
-  const DurableType* const known = types_.find(type);
-  if (known == nullptr) {
-    throw Error(Errc::unknown_type, "No durable task is registered as \"" + type + "\".");
-  }
-  if (id.nil()) {
-    throw Error(Errc::bad_argument,
-                "The nil UUID cannot be the id of a task: records about the log itself have it.");
-  }
-  arguments = detail::recordable(arguments, "The list of arguments of \"" + type + "\"");
-  if (!arguments.starts_with('[')) {
-    throw Error(Errc::bad_json, "The arguments of \"" + type + "\" are no array.");
-  }
-  require_arguments(*known, arguments);
-  while (!log_->has_room()) co_await log_->room().wait();
-  if (Entry* const before = find(id)) {  // it was started before
-    const Held held(*before);
-    co_await until_settled(before);
-    if (before->broken != nullptr) std::rethrow_exception(before->broken);
-    require_same_start(*before, id, type, arguments);
-    co_return id;
-  }
-  if (!fresh) {
-    if (const auto old = from_archive(id)) {
-      require_same_start(*old, id, type, arguments);
-      co_return id;
-    }
-    require_not_retired(id, "Host::start_as");
-    if (!retired_.damage().empty()) {
-      throw Error(Errc::log_damaged,
-                  "Host::start_as: task " + id.text() + " cannot be started. " + retired_.damage());
-    }
-    // A fresh id was drawn from the random numbers of the system: no lost task can have it.
-    require_never_used(id);
-  }
-  log_->require_open();
-  Entry& entry = add_task(*known, id, Uuid());
-  co_await shield(begin_synced(&entry, std::move(arguments)));
-  co_return id;
+Task<void> Host::kill(Uuid task, std::string why) {
+  return kept(core_, core_->kill(task, std::move(why)));
 }
-
-// The same id is the same task: whoever means another one by it would get a result that is not of it.
-void HostCore::require_same_start(const Entry& before, const Uuid& id, const std::string& type,
-                                  const std::string& arguments) {
-  std::string recorded_type;
-  bool same = false;
-  try {
-    const std::string line =
-        before.spawn.empty() ? log_->line(before.log, before.log.records.at(0)) : before.spawn;
-    const wal::RecordView view = wal::view_of(line);
-    const detail::Fields fields(view.payload);
-    recorded_type = fields.text("name");
-    const std::string_view raw = fields.raw("args");
-    same = raw == arguments ||
-           (wal::belongs_aside(arguments) &&
-            raw == wal::value_reference(wal::value_name(arguments), arguments.size()));
-    if (!same && !wal::belongs_aside(arguments)) {  // older programs wrote it as it came
-      same = compact_json(wal::value_of(log_->disk(), log_options_.directory, raw)) == arguments;
-    }
-  } catch (const std::exception& error) {
-    throw Error(Errc::durable_stopped, "Host::start_as: there is a task " + id.text() +
-                                           " whose beginning cannot be read: " + error.what());
-  }
-  if (same && recorded_type == type) return;
-  throw Error(Errc::start_conflict, "Host::start_as: task " + id.text() +
-                                        " was started before, as \"" + recorded_type + "\"" +
-                                        (recorded_type == type ? " with other arguments" : "") +
-                                        ". Use another id for another task.");
+Task<void> Host::pause(Uuid task) { return kept(core_, core_->pause(task)); }
+Task<void> Host::resume(Uuid task) { return kept(core_, core_->resume(task)); }
+Task<void> Host::retry(Uuid task, std::string from) {
+  return kept(core_, core_->retry(task, std::move(from)));
 }
-
-void HostCore::require_not_retired(const Uuid& id, std::string_view what) const {
-  if (!retired_.contains(id)) return;
-  throw Error(Errc::id_retired,
-              std::string(what) + ": task " + id.text() +
-                  " has ended and has left the archive. Its id cannot be used again.");
+Task<Uuid> Host::fork(Uuid task, std::string from) {
+  return kept(core_, core_->fork(task, std::move(from)));
 }
-
-void HostCore::require_never_used(const Uuid& id) const {
-  const wal::Damage* const damage = index_.unresolved();
-  if (damage == nullptr) return;
-  const std::string& directory = log_options_.directory;
-  throw Error(Errc::log_uncertain,
-              "Task " + id.text() + " cannot be started: the log in " + directory +
-                  " does not know it, and it may be among the records that are lost. " +
-                  damage->text() + " Repair the log (`tiffany wal repair " + directory +
-                  "`, which writes down what it gives up), or accept the loss (`tiffany wal "
-                  "accept-loss " +
-                  directory + " WHY`).");
-}
-
-Task<void> HostCore::until_settled(Entry* entry) {
-  const Held held(*entry);
-  while (entry->changing > 0 || !log_->has_room()) {
-    if (!log_->has_room()) {
-      co_await log_->room().wait();
-    } else {
-      changed_.reset();
-      co_await changed_.wait();
-    }
-  }
-}
-
-Task<void> HostCore::begin_synced(Entry* entry, std::string arguments) {
-  const Changing changing(*entry, changed_);
-  wal::Synced synced;
-  const std::int64_t time = log_->wall_time();
-  append_spawn(*entry, arguments, Level::sync, &synced);
-  co_await synced.event.wait();
-  if (synced.error != nullptr) {
-    entry->broken = synced.error;
-    entry->status = DurableStatus::paused;
-    entry->detail = "the log failed";
-    entry->done.set();
-    std::rethrow_exception(synced.error);
-  }
-  begin(*entry, std::move(arguments), time);
-}
-
-HostCore::Entry& HostCore::add_task(const DurableType& type, const Uuid& id, const Uuid& parent) {
-  Entry& entry = add_entry(index_.at(id));
-  entry.type = &type;
-  entry.type_name = type.name;
-  entry.version = type.version;
-  entry.parent = parent;
-  return entry;
-}
-
-void HostCore::append_spawn(Entry& entry, const std::string& arguments, Level level,
-                            wal::Ticket* ticket) {
-  payload_ = "\"name\":";
-  JsonWriter(payload_).value(entry.type_name);
-  payload_ += ",\"version\":";
-  payload_ += std::to_string(entry.version);
-  payload_ += ",\"rules\":";
-  payload_ += std::to_string(kLogRules);
-  payload_ += ",\"args\":";
-  log_->add_value(payload_, arguments);
-  if (!entry.parent.nil()) payload_ += ",\"parent\":\"" + entry.parent.text() + "\"";
-  const std::string id = entry.log.id.text();
-  log_->append(entry.log, wal::Entry{RecordType::Spawn, id, payload_}, level, ticket);
-}
-
-// A task that has no history.
-void HostCore::begin(Entry& entry, std::string arguments, std::int64_t time) {
-  entry.flow = std::make_unique<FlowState>(*this, entry.log, *entry.type);
-  entry.flow->arguments = std::move(arguments);
-  entry.flow->now = time;
-  run_flow(entry);
-}
-
-void HostCore::run_flow(Entry& entry) {
-  if (closing_) {  // the next host goes on with it
-    entry.flow.reset();
-    return leave(entry);
-  }
-  entry.status = DurableStatus::running;
-  entry.detail.clear();
-  entry.promises_read = false;
-  ++replaying_tasks_;
-  replaying_bytes_ += entry.flow->bytes;
-  entry.task = scheduler_->spawn
-                   .with_priority(entry.type->priority)(&HostCore::run, shared_from_this(), &entry)
-                   .named(entry.type_name);
-}
-
-void HostCore::replayed(FlowState& flow) noexcept {
-  if (looking()) seen(flow);
-  --replaying_tasks_;
-  replaying_bytes_ -= flow.bytes;
-  flow.bytes = 0;
-  if (may_replay()) replay_room_.set();
-}
-
-// None: its arguments are not what the code reads, and the task has been stopped.
-std::optional<Durable<std::string>> HostCore::code_of(Entry& entry) {
-  FlowState& flow = *entry.flow;
-  std::string why;
-  try {
-    return entry.type->make(flow.flow, flow.arguments);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& e) {
-    why = e.what();
-  } catch (...) {
-    why = "something that is no std::exception was thrown";
-  }
-  static constexpr detail::ValueType kUnknown{"what its type takes", "any", nullptr};
-  flow.value_differs(entry.type->arguments != nullptr ? *entry.type->arguments : kUnknown,
-                     "its arguments", flow.arguments, why);
-  return std::nullopt;
-}
-
-// What a type does not read would stop each task of it before it began.
-void HostCore::require_arguments(const DurableType& type, const std::string& arguments) {
-  if (type.arguments == nullptr) return;
-  std::string why;
-  try {
-    return type.arguments->check(arguments);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& e) {
-    why = e.what();
-  } catch (...) {
-    why = "its codec refuses them.";
-  }
-  throw Error(Errc::bad_json, "The arguments " + detail::excerpt(arguments) + " are not what \"" +
-                                  type.name + "\" takes, " + std::string(type.arguments->name) +
-                                  ": " + why);
-}
-
-Task<void> HostCore::run(Entry* entry) {
-  FlowState& flow = *entry->flow;
-  struct Gone {
-    HostCore& host;
-    Entry& entry;
-    ~Gone() {
-      if (entry.flow->counted()) host.replayed(*entry.flow);
-      entry.flow.reset();
-      entry.task = Handle<void>();  // the entry stays, the record of the task need not
-    }
-  };
-  const Gone at_the_end{*this, *entry};
-  flow.task = scheduler_->running();
-  std::string result;
-  DurableStatus status = DurableStatus::completed;
-  try {
-    for (;;) {
-      std::optional<Durable<std::string>> code = code_of(*entry);
-      if (!code) co_return;
-      std::optional<std::string> got = co_await detail::RunDurable(std::move(*code), flow);
-      if (got) {
-        result = std::move(*got);
-        break;
-      }
-      // It has made a checkpoint, and is gone.
-      if (scheduler_->cancel_pending()) scheduler_->throw_cancelled();
-      flow.begin_anew();
-    }
-    detail::make_recordable(result, "The result of the task");
-  } catch (const DurableCancelled& e) {
-    status = DurableStatus::cancelled;
-    result = e.what();
-  } catch (const Cancelled&) {
-    throw;
-  } catch (const std::exception& e) {
-    status = DurableStatus::failed;
-    result = e.what();
-  } catch (...) {
-    status = DurableStatus::failed;
-    result = "something that is no std::exception was thrown";
-  }
-  flow.queries->clear();  // what they look at is gone
-  // Code that is stopped from outside has not ended, whatever it makes of it.
-  if (flow.unwinding() || entry->broken != nullptr) co_return;
-  if (!flow.divergence.empty() || !flow.finish()) co_return;
-  if (looking()) {
-    seen_end(*entry, status, result);
-    co_return;
-  }
-  // Children do not outlive their parent.
-  for (const Uuid& child : flow.children()) co_await cancel_child(child);
-  co_await shield(record_end(&flow, entry, status, std::move(result)));
-}
-
-Task<void> HostCore::record_end(FlowState* flow, Entry* entry, DurableStatus status,
-                                std::string result) {
-  const Changing changing(*entry, changed_);  // what comes now comes too late
-  if (status == DurableStatus::completed) {
-    payload_ = "\"result\":";
-    log_->add_value(payload_, result);
-  } else {
-    detail::make_recordable_sentence(result);
-    payload_ = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
-    JsonWriter(payload_).value(result);
-  }
-  payload_ += ",\"trace\":\"";
-  payload_ += detail::hex(flow->trace);
-  payload_ += '"';
-  wal::Synced synced;
-  try {
-    flow->append(status == DurableStatus::completed ? RecordType::TaskExit : RecordType::TaskAbort,
-                 payload_, nullptr, 0, Level::sync, &synced);
-  } catch (const std::exception&) {
-    synced.synced(std::current_exception());
-  }
-  co_await synced.event.wait();
-  if (synced.error != nullptr) {
-    flow_broken(*flow, synced.error);
-    co_return;
-  }
-  ended(*entry, status, std::move(result));
-}
-
-void HostCore::ended(Entry& entry, DurableStatus status, std::string detail) {
-  entry.status = status;
-  entry.detail = std::move(detail);
-  entry.log.ended = true;
-  entry.done.set();
-  consider_compaction();
-  if (entry.parent.nil()) return;
-  const auto slot = promises_.find(entry.log.id);
-  if (slot == promises_.end()) return;
-  slot->second->flow.settle(*slot->second, RecordType::Resumed, entry.detail,
-                            status != DurableStatus::completed);
-}
-
-void HostCore::note_divergence(FlowState& flow, const std::string& text) {
-  Entry& entry = *find(flow.id());
-  entry.status = DurableStatus::diverged;
-  entry.detail = text;
-  ++recovery_.diverged;
-  recovery_.notes.push_back(text);
-  if (looking()) {
-    seen(flow);
-  } else {
-    scheduler_->log(text);
-  }
-  entry.done.set();
-  entry.task.cancel("it diverged from its log");
-}
-
-// The log takes no more: the task stops where it is.
-void HostCore::flow_broken(FlowState& flow, const std::exception_ptr& error) noexcept {
-  Entry* const entry = find(flow.id());
-  if (entry == nullptr || entry->broken != nullptr) return;
-  entry->broken = error;
-  entry->status = DurableStatus::paused;
-  entry->detail = "the log failed";
-  entry->done.set();
-  entry->task.cancel("the log failed");
-}
-
-// A child whose parent has it in its log: it may have ended, or never have come to be.
-void HostCore::adopt_child(detail::Slot& slot) {
-  Entry* child = find(slot.uuid);
-  const std::unique_ptr<Entry> old = child == nullptr ? from_archive(slot.uuid) : nullptr;
-  if (old != nullptr) child = old.get();
-  // Of one that a repair has quarantined nothing may be left but its id.
-  if (child != nullptr && child->parent.nil()) child->parent = slot.flow.id();
-  if (child == nullptr) {
-    if (retired_.contains(slot.uuid)) {
-      slot.flow.settle(slot, RecordType::Resumed,
-                       "Task " + slot.uuid.text() +
-                           ", which is to be awaited, has ended and has left the archive.",
-                       true);
-      return;
-    }
-    const DurableType* const type = types_.find(slot.hash);
-    if (type == nullptr) {
-      slot.flow.settle(slot, RecordType::Resumed,
-                       "No durable task is registered as \"" + slot.hash + "\".", true);
-      return;
-    }
-    try {
-      require_arguments(*type, slot.details);
-    } catch (const Error& error) {
-      slot.flow.settle(slot, RecordType::Resumed, error.what(), true);
-      return;
-    }
-    Entry& made = add_task(*type, slot.uuid, slot.flow.id());
-    // Its parent's log has it from before, its own records may be lost: it may have run. One that is asked for now was
-    // never asked for before, or its parent's log would have a gap.
-    if (!slot.asked_now && index_.unresolved() != nullptr) {
-      made.status = DurableStatus::quarantined;
-      made.detail =
-          "its parent has asked for it, nothing of it is in the log, and the log is damaged. " +
-          index_.unresolved()->text();
-      ++recovery_.quarantined;
-      recovery_.notes.push_back("Task " + slot.uuid.text() + " (" + made.type_name +
-                                ") is quarantined: " + made.detail);
-      return;
-    }
-    append_spawn(made, slot.details, Level::lazy, nullptr);
-    begin(made, slot.details, log_->wall_time());
-    return;
-  }
-  if (child != old.get() && !child->log.ended) return;
-  const DurableInfo end = info_of(*child);
-  slot.flow.settle(slot, RecordType::Resumed, end.detail, end.status != DurableStatus::completed);
-}
-
-// ---- Going ----
-
-Task<void> HostCore::stop(Entry& task) {
-  if (task.flow == nullptr) co_return;
-  task.task.cancel("its task is being stopped");
-  co_await task.task.outcome();
-  if (task.flow == nullptr) co_return;
-  if (task.flow->counted()) replayed(*task.flow);  // it had not begun
-  task.flow.reset();
-}
-
-void HostCore::abandon() noexcept {
-  if (log_ != nullptr) log_->abandon();
-  for (Entry* entry : order_) {
-    if (entry->flow != nullptr) entry->task.cancel("the host is gone");
-  }
-}
-
-// Who waits for its end is told that it does not come here.
-void HostCore::leave(Entry& task) {
-  if (task.log.ended || task.broken != nullptr) return;
-  task.broken = std::make_exception_ptr(
-      Error(Errc::durable_stopped, "The host of task " + task.log.id.text() + " was closed."));
-  task.done.set();
-}
-
-Task<void> HostCore::close() {
-  if (caller() != nullptr) {
-    throw Error(Errc::self_join,
-                "Host::close was called in a step of a task of the host: it would wait for that "
-                "step, and the step for it. Call it outside of every step.");
-  }
-  const Mutex::Guard alone = co_await compacting_.lock();
-  if (log_ == nullptr || closed_) co_return;
-  closing_ = true;
-  co_await shield(close_now());
-}
-
-Task<void> HostCore::close_now() {
-  for (Entry* entry : order_) {
-    if (entry->flow != nullptr) entry->task.cancel("the host is being closed");
-  }
-  for (std::size_t i = 0; i < order_.size(); ++i) co_await stop(*order_[i]);
-  for (Entry* entry : order_) leave(*entry);
-  co_await log_->close();  // it stays, for those who are on their way to it
-  closed_ = true;
-}
+Task<Compaction> Host::compact(Retention keep) { return kept(core_, core_->compact(keep)); }
+std::string Host::query(Uuid task, std::string_view name) { return core_->query(task, name); }
+std::optional<DurableInfo> Host::info(Uuid task) const { return core_->info(task); }
+std::vector<DurableInfo> Host::tasks() const { return core_->tasks(); }
+wal::RecordStore& Host::store() { return core_->store(); }
 
 }  // namespace tiffany

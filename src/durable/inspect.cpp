@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/shown_text.hpp"
-#include "durable/entry.hpp"
+#include "durable/hosted_task.hpp"
 #include "tiffany/base/error.hpp"
 
 namespace tiffany {
@@ -43,7 +43,7 @@ void HostCore::seen(const FlowState& flow) {
   looking_->difference = flow.divergence;
 }
 
-void HostCore::seen_end(const Entry& entry, DurableStatus status, const std::string& result) {
+void HostCore::seen_end(const HostedTask& entry, DurableStatus status, const std::string& result) {
   const bool ended = entry.log.ended;
   seen(*entry.flow);
   looking_->same_result =
@@ -66,15 +66,13 @@ void HostCore::seen_end(const Entry& entry, DurableStatus status, const std::str
 
 void HostCore::open_to_look() {
   scheduler_ = &Scheduler::require("inspect");
-  log_ = wal::Log::look_at(log_options_, index_);
+  store_ = wal::look_at_store(log_options_);
   options_.start_paused = true;
-  for (const auto& task : index_.tasks) {
-    if (came_to_be(*task)) prepare(add_entry(*task));
-  }
+  for (wal::StoredTask* task : store_->list()) prepare(add_entry(*task));
 }
 
 Task<Inspection> HostCore::look(Uuid id) {
-  Entry& task = entry(id, "inspect");
+  HostedTask& task = entry(id, "inspect");
   Inspection found;
   found.task = info_of(task);
   if (found.task.status == DurableStatus::quarantined || !check_type(task)) {
@@ -97,7 +95,7 @@ Task<Inspection> HostCore::look(Uuid id) {
 
 std::string HostCore::unreadable() const {
   std::string all;
-  for (const Entry* entry : order_) {
+  for (const HostedTask* entry : order_) {
     if (entry->status != DurableStatus::quarantined) continue;
     all += entry->log.id.text() + ": " + entry->detail + "\n";
   }

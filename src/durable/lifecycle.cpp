@@ -2,8 +2,8 @@
 #include <string>
 #include <utility>
 
-#include "durable/entry.hpp"
 #include "durable/fields.hpp"
+#include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/engine/structured.hpp"
@@ -22,25 +22,11 @@ std::string retry_from(const std::string& step) {
 
 }  // namespace
 
-Task<void> HostCore::cancel_child(Uuid id) {
-  const auto slot = promises_.find(id);
-  if (slot != promises_.end()) promises_.erase(slot);  // nobody is told
-  Entry* const child = find(id);
-  if (child == nullptr || child->log.ended) co_return;
-  if (child->status == DurableStatus::quarantined) co_return;  // nothing is appended to its log
-  const Held held(*child);
-  co_await send(child, false, "its parent ended", std::string());
-  while (!child->log.ended && child->status == DurableStatus::running && child->broken == nullptr) {
-    child->done.reset();
-    co_await child->done.wait();
-  }
-}
-
 // ---- Who waits for whom ----
 
 // The task in whose step the code runs that is running, or a task of a scope that the step has opened. Null: outside
 // of all steps.
-const HostCore::Entry* HostCore::caller() const noexcept {
+const HostCore::HostedTask* HostCore::caller() const noexcept {
   const TaskRecord* code = scheduler_ != nullptr ? scheduler_->running() : nullptr;
   for (; code != nullptr && !steps_.empty(); code = code->scope()->owner()) {
     const auto found = steps_.find(code);
@@ -50,9 +36,10 @@ const HostCore::Entry* HostCore::caller() const noexcept {
 }
 
 // To stop `of`, with its children perhaps, is to stop `task`, too.
-bool HostCore::covers(const Entry& of, bool with_children, const Entry& task) const noexcept {
+bool HostCore::covers(const HostedTask& of, bool with_children,
+                      const HostedTask& task) const noexcept {
   if (&of == &task) return true;
-  for (const Entry* each = &task; with_children && each != nullptr && !each->parent.nil();) {
+  for (const HostedTask* each = &task; with_children && each != nullptr && !each->parent.nil();) {
     each = find(each->parent);
     if (each == &of) return true;
   }
@@ -60,7 +47,8 @@ bool HostCore::covers(const Entry& of, bool with_children, const Entry& task) co
 }
 
 // To stop `of` waits for a step of `task`, perhaps through others that wait in their steps.
-bool HostCore::waits_for(const Entry& of, bool with_children, const Entry& task) const noexcept {
+bool HostCore::waits_for(const HostedTask& of, bool with_children,
+                         const HostedTask& task) const noexcept {
   if (covers(of, with_children, task)) return true;
   for (const Stopping& each : stopping_) {
     if (covers(of, with_children, *each.by) && waits_for(*each.of, each.with_children, task)) {
@@ -70,8 +58,9 @@ bool HostCore::waits_for(const Entry& of, bool with_children, const Entry& task)
   return false;
 }
 
-void HostCore::require_other(const Entry& task, bool with_children, std::string_view what) const {
-  const Entry* const from = caller();
+void HostCore::require_other(const HostedTask& task, bool with_children,
+                             std::string_view what) const {
+  const HostedTask* const from = caller();
   if (from == nullptr || !waits_for(task, with_children, *from)) return;
   throw Error(
       Errc::self_join,
@@ -84,7 +73,7 @@ void HostCore::require_other(const Entry& task, bool with_children, std::string_
 Task<void> HostCore::kill(Uuid id, std::string why) {
   detail::require_reason(why, "The reason for a kill");
   if (is_open() && find(id) == nullptr && archived(id)) co_return;
-  Entry& task = entry(id, "Host::kill");
+  HostedTask& task = entry(id, "Host::kill");
   const Held held(task);
   require_other(task, true, "Host::kill");
   const StoppingNow stopping(*this, task, true);
@@ -92,7 +81,7 @@ Task<void> HostCore::kill(Uuid id, std::string why) {
   if (!task.log.ended) co_await shield(kill_now(&task, std::move(why)));
 }
 
-Task<void> HostCore::kill_now(Entry* task, std::string why) {
+Task<void> HostCore::kill_now(HostedTask* task, std::string why) {
   const Changing changing(*task, changed_);
   const std::vector<Uuid> children = children_of(*task);
   co_await stop(*task);
@@ -105,18 +94,8 @@ Task<void> HostCore::kill_now(Entry* task, std::string why) {
   ended(*task, DurableStatus::cancelled, std::move(why));
 }
 
-// Those that have not ended.
-std::vector<Uuid> HostCore::children_of(const Entry& task) const {
-  if (task.flow != nullptr) return task.flow->children();
-  std::vector<Uuid> all;
-  for (const Entry* each : order_) {
-    if (each->parent == task.log.id && !each->log.ended) all.push_back(each->log.id);
-  }
-  return all;
-}
-
 Task<void> HostCore::pause(Uuid id) {
-  Entry& task = entry(id, "Host::pause");
+  HostedTask& task = entry(id, "Host::pause");
   const Held held(task);
   require_other(task, false, "Host::pause");
   const StoppingNow stopping(*this, task, false);
@@ -125,7 +104,7 @@ Task<void> HostCore::pause(Uuid id) {
   co_await shield(pause_now(&task));
 }
 
-Task<void> HostCore::pause_now(Entry* task) {
+Task<void> HostCore::pause_now(HostedTask* task) {
   const Changing changing(*task, changed_);
   co_await stop(*task);
   require_alive(*task, "Host::pause");  // it may have ended meanwhile
@@ -135,7 +114,7 @@ Task<void> HostCore::pause_now(Entry* task) {
 }
 
 Task<void> HostCore::resume(Uuid id) {
-  Entry& task = entry(id, "Host::resume");
+  HostedTask& task = entry(id, "Host::resume");
   const Held held(task);
   co_await until_settled(&task);
   require_alive(task, "Host::resume");
@@ -145,7 +124,7 @@ Task<void> HostCore::resume(Uuid id) {
 }
 
 // Nobody else appends to its log meanwhile: what was appended before this record is on the disk when it is.
-Task<void> HostCore::resume_now(Entry* task, std::string payload) {
+Task<void> HostCore::resume_now(HostedTask* task, std::string payload) {
   const Changing changing(*task, changed_);
   co_await stop(*task);
   co_await record(*task, RecordType::Command, std::move(payload));
@@ -163,12 +142,12 @@ Task<void> HostCore::resume_now(Entry* task, std::string payload) {
     task->detail = error.what();
     throw;
   }
-  log_->forget_lines();
+  store_->done_reading();
 }
 
 Task<void> HostCore::retry(Uuid id, std::string from) {
   detail::require_step_id(from);
-  Entry& task = entry(id, "Host::retry");
+  HostedTask& task = entry(id, "Host::retry");
   const Held held(task);
   co_await until_settled(&task);
   if (!task.log.ended || task.status == DurableStatus::completed) {
@@ -179,14 +158,14 @@ Task<void> HostCore::retry(Uuid id, std::string from) {
   co_await shield(resume_now(&task, retry_from(from)));
 }
 
-void HostCore::require_type(Entry& task) {
+void HostCore::require_type(HostedTask& task) {
   if (options_.records_only || check_type(task)) return;
   throw Error(Errc::unknown_type,
               "Task " + task.log.id.text() + " cannot be resumed: " + task.detail + ".");
 }
 
 // Its code is here, and its log has that step.
-void HostCore::require_way_back(Entry& task, const std::string& from) {
+void HostCore::require_way_back(HostedTask& task, const std::string& from) {
   const std::string& lost = task.log.quarantine.empty() ? task.log.doubt : task.log.quarantine;
   if (!lost.empty()) {
     throw Error(Errc::durable_stopped,
@@ -203,7 +182,7 @@ void HostCore::require_way_back(Entry& task, const std::string& from) {
 
 Task<Uuid> HostCore::fork(Uuid id, std::string from) {
   detail::require_step_id(from);
-  Entry& task = entry(id, "Host::fork");
+  HostedTask& task = entry(id, "Host::fork");
   const Held held(task);
   co_await until_settled(&task);
   if (!task.log.ended) {
@@ -216,10 +195,10 @@ Task<Uuid> HostCore::fork(Uuid id, std::string from) {
 }
 
 // Two tasks cannot wait for one promise: whoever keeps it knows it by its id.
-void HostCore::require_no_promise(const Entry& task, const std::string& from) {
+void HostCore::require_no_promise(const HostedTask& task, const std::string& from) {
   std::vector<std::string> open;
   bool before = true;  // the step from which the fork goes on
-  for (const std::string& line : log_->lines(task.log)) {
+  for (const std::string& line : store_->read(task.log)) {
     const wal::RecordView view = wal::view_of(line);
     const detail::Fields fields(view.payload);
     const std::string id = fields.text(fields.has("step") ? "step" : "id");
@@ -238,16 +217,16 @@ void HostCore::require_no_promise(const Entry& task, const std::string& from) {
 }
 
 // The log of the one, as that of another, which is then retried. Until the record of that is there, it has not come to be.
-Task<Uuid> HostCore::fork_now(Entry* task, std::string from) {
+Task<Uuid> HostCore::fork_now(HostedTask* task, std::string from) {
   const Changing not_now(*task, changed_);
   const std::string of = task->log.id.text();
-  std::vector<std::string> lines = log_->lines(task->log);
+  std::vector<std::string> lines = store_->read(task->log);
   const wal::RecordView view = wal::view_of(lines[0]);
   const detail::Fields fields(view.payload);
   const bool again = fields.has("fork_of");  // a fork of a fork is one of the first
   const std::string origin = again ? fields.text("fork_of") : of;
   const Uuid id = new_id();
-  Entry& made = add_entry(index_.at(id));
+  HostedTask& made = add_entry(store_->add(id));
   const Changing changing(made, changed_);
   made.type = task->type;
   made.type_name = task->type_name;
@@ -264,7 +243,7 @@ Task<Uuid> HostCore::fork_now(Entry* task, std::string from) {
     const std::string from_whom = of + "\"" + (first && again ? about(task->log.forked_at) : "");
     const std::string to_whom = id.text() + "\"" + (first ? about(made.log.forked_at) : "");
     line.replace(line.find(from_whom), from_whom.size(), to_whom);
-    log_->append_copy(made.log, line);
+    store_->append_copy(made.log, line);
   }
   co_await resume_now(&made, retry_from(from));
   co_return id;

@@ -6,7 +6,7 @@
 
 #include "tiffany/base/hash.hpp"
 #include "tiffany/base/json.hpp"
-#include "tiffany/wal/log.hpp"
+#include "tiffany/wal/record_store.hpp"
 
 namespace tiffany::detail {
 
@@ -37,9 +37,9 @@ class Payload {
     out_ += json;
     return *this;
   }
-  Payload& value(std::string_view name, wal::Log& log, const std::string& json) {
+  Payload& value(std::string_view name, wal::RecordStore& store, const std::string& json) {
     begin(name);
-    log.add_value(out_, json);
+    store.add_value(out_, json);
     return *this;
   }
 

@@ -5,11 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "durable/entry.hpp"
 #include "durable/fields.hpp"
+#include "durable/hosted_task.hpp"
 #include "tiffany/base/hash.hpp"
 #include "tiffany/wal/record.hpp"
-#include "tiffany/wal/values.hpp"
 
 namespace tiffany {
 
@@ -31,46 +30,42 @@ std::string Recovery::text() const {
 Task<Recovery> HostCore::open() {
   scheduler_ = &Scheduler::require("Host::open");
   const Mutex::Guard alone = co_await compacting_.lock();
-  if (log_ != nullptr) {
+  if (store_ != nullptr) {
     throw Error(Errc::durable_misuse, "A host is opened once: make another for the same log.");
   }
-  log_ = co_await wal::Log::open(log_options_, index_);
-  std::uint64_t seed = log_->epoch();
+  store_ = co_await wal::claim_store(log_options_);
+  const wal::StoreState& found = store_->found();
+  std::uint64_t seed = store_->epoch();
   if (!scheduler_->reactor().virtual_time() &&
       getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) {
     throw Error(Errc::io_failed, "The system gives no random numbers for the ids of tasks.");
   }
   // The epoch may be among what is lost, and the owner who had it drew ids as well.
-  if (scheduler_->reactor().virtual_time() && !index_.damage.empty()) {
-    seed ^= (index_.records << 20) ^ (index_.bytes << 40) ^ index_.damage.size();
+  if (scheduler_->reactor().virtual_time() && !found.damage.empty()) {
+    seed ^= (found.records << 20) ^ (found.bytes << 40) ^ found.damage.size();
   }
   random_ = Random(seed, "durable tasks");
-  bytes_before_ = index_.bytes;
-  counted_before_ = log_->counters().bytes;
-  for (const wal::Damage& damage : index_.damage) recovery_.notes.push_back(damage.text());
-  if (index_.cut > 0) {
-    recovery_.notes.push_back(std::to_string(index_.cut) +
+  for (const std::string& damage : found.damage) recovery_.notes.push_back(damage);
+  if (found.cut > 0) {
+    recovery_.notes.push_back(std::to_string(found.cut) +
                               " bytes of an unfinished write were cut off.");
   }
-  if (log_->clock_behind() >= kWorthSaying) {
+  if (store_->clock().behind() >= kWorthSaying) {
     recovery_.notes.push_back(
-        "The clock of the system is " + std::to_string(log_->clock_behind() / 1'000'000) +
-        " seconds behind the youngest record of the log (" + wal::text_of_time(index_.last_time) +
+        "The clock of the system is " + std::to_string(store_->clock().behind() / 1'000'000) +
+        " seconds behind the youngest record of the log (" + wal::text_of_time(found.last_time) +
         "): it was set back, or was wrong then. The time of the log goes on from that record, so "
         "that nobody sleeps for longer, and is ahead of the clock until that has caught up.");
   }
-  retired_.load(log_->disk(), log_options_.directory);
-  if (!retired_.damage().empty()) recovery_.notes.push_back(retired_.damage());
-  for (const auto& task : index_.tasks) {
-    if (came_to_be(*task)) add_entry(*task);
-  }
+  if (!found.retired_damage.empty()) recovery_.notes.push_back(found.retired_damage);
+  for (wal::StoredTask* task : store_->list()) add_entry(*task);
   // All of them first: tasks that are resumed may ask how others ended.
-  std::map<std::uint8_t, std::vector<Entry*>> unfinished;
-  for (Entry* entry : order_) {
+  std::map<std::uint8_t, std::vector<HostedTask*>> unfinished;
+  for (HostedTask* entry : order_) {
     if (!prepare(*entry)) unfinished[entry->type->priority].push_back(entry);
   }
   for (const auto& [priority, entries] : unfinished) {
-    for (Entry* entry : entries) {
+    for (HostedTask* entry : entries) {
       while (!may_replay()) {
         replay_room_.reset();
         co_await replay_room_.wait();
@@ -87,14 +82,14 @@ Task<Recovery> HostCore::open() {
     replay_room_.reset();
     co_await replay_room_.wait();
   }
-  log_->forget_lines();
+  store_->done_reading();
   consider_compaction();
   recovery_.resumed -= recovery_.diverged;
   co_return recovery_;
 }
 
 // What its log names may be damaged, which only reading it shows.
-bool HostCore::resume_or_quarantine(Entry& entry) {
+bool HostCore::resume_or_quarantine(HostedTask& entry) {
   try {
     begin_again(entry);
     return true;
@@ -114,7 +109,7 @@ bool HostCore::may_replay() const noexcept {
 }
 
 // True when there is nothing to resume. A task whose records cannot be read is quarantined, and no other suffers.
-bool HostCore::prepare(Entry& entry) {
+bool HostCore::prepare(HostedTask& entry) {
   try {
     return prepare_readable(entry);
   } catch (const Error& error) {
@@ -127,13 +122,13 @@ bool HostCore::prepare(Entry& entry) {
   return true;
 }
 
-bool HostCore::prepare_readable(Entry& entry) {
+bool HostCore::prepare_readable(HostedTask& entry) {
   const auto note = [&](std::string_view what) {
     recovery_.notes.push_back("Task " + entry.log.id.text() + " (" + entry.type_name + ") " +
                               std::string(what));
   };
   // The end of a task is what it is, also when records before it are lost.
-  if (entry.log.records.empty() || (!entry.log.quarantine.empty() && !entry.log.ended)) {
+  if (store_->count(entry.log) == 0 || (!entry.log.quarantine.empty() && !entry.log.ended)) {
     entry.status = DurableStatus::quarantined;
     entry.detail = entry.log.quarantine.empty() ? "its log does not begin" : entry.log.quarantine;
     ++recovery_.quarantined;
@@ -142,9 +137,7 @@ bool HostCore::prepare_readable(Entry& entry) {
   }
   read_first(entry);
   if (entry.log.ended) {
-    entry.status = entry.log.failed      ? DurableStatus::failed
-                   : entry.log.cancelled ? DurableStatus::cancelled
-                                         : DurableStatus::completed;
+    entry.status = status_at_end(entry.log);
     entry.detail.clear();
     entry.unread = true;
     ++recovery_.finished;
@@ -156,7 +149,7 @@ bool HostCore::prepare_readable(Entry& entry) {
     return true;
   }
   const bool known = check_type(entry);
-  if (known && !options_.start_paused && !was_paused(entry)) return false;
+  if (known && !options_.start_paused && !entry.log.paused) return false;
   entry.status = DurableStatus::paused;
   if (known)
     entry.detail = options_.start_paused ? "everything is paused at the start" : "by an operator";
@@ -165,8 +158,8 @@ bool HostCore::prepare_readable(Entry& entry) {
   return true;
 }
 
-void HostCore::read_first(Entry& entry) {
-  const std::string line = log_->line(entry.log, entry.log.records[0]);
+void HostCore::read_first(HostedTask& entry) {
+  const std::string line = store_->read_one(entry.log, 0, false);
   const wal::RecordView view = wal::view_of(line);
   if (view.type != RecordType::Spawn) {
     entry.status = DurableStatus::quarantined;
@@ -184,12 +177,11 @@ void HostCore::read_first(Entry& entry) {
   }
 }
 
-std::string HostCore::end_line(const Entry& entry, bool one_of_many) {
+std::string HostCore::end_line(const HostedTask& entry, bool one_of_many) {
   if (!entry.end.empty()) return entry.end;
   // Somebody may have spoken to it after its end.
-  for (std::size_t i = entry.log.records.size(); i-- > 0;) {
-    const wal::Position& at = entry.log.records[i];
-    std::string line = one_of_many ? log_->line(entry.log, at) : log_->line_alone(entry.log, at);
+  for (std::size_t i = store_->count(entry.log); i-- > 0;) {
+    std::string line = store_->read_one(entry.log, i, !one_of_many);
     const RecordType type = wal::view_of(line).type;
     if (type == RecordType::TaskExit || type == RecordType::TaskAbort) return line;
   }
@@ -197,14 +189,14 @@ std::string HostCore::end_line(const Entry& entry, bool one_of_many) {
               "The log of task " + entry.log.id.text() + " has no record of its end.");
 }
 
-HostCore::End HostCore::end_of(const Entry& entry, bool one_of_many) {
+HostCore::End HostCore::end_of(const HostedTask& entry, bool one_of_many) {
   const std::string line = end_line(entry, one_of_many);
   const wal::RecordView view = wal::view_of(line);
   const detail::Fields fields(view.payload);
   End end;
   end.trace = fields.text("trace");
   if (view.type == RecordType::TaskExit) {
-    end.detail = wal::value_of(log_->disk(), log_options_.directory, fields.raw("result"));
+    end.detail = store_->value_of(fields.raw("result"));
     return end;
   }
   const bool failed = fields.text("reason") == "failed";
@@ -213,29 +205,15 @@ HostCore::End HostCore::end_of(const Entry& entry, bool one_of_many) {
   return end;
 }
 
-// What an operator said last.
-bool HostCore::was_paused(const Entry& entry) {
-  bool paused = false;
-  for (std::size_t i = 1; i < entry.log.records.size(); ++i) {
-    const std::string line = log_->line(entry.log, entry.log.records[i]);
-    const wal::RecordView view = wal::view_of(line);
-    if (view.type != RecordType::Command) continue;
-    if (view.payload.starts_with(R"("op":"pause")")) paused = true;
-    if (view.payload.starts_with(R"("op":"resume")")) paused = false;
-    if (view.payload.starts_with(R"("op":"retry")")) paused = false;
-  }
-  return paused;
-}
-
 bool HostCore::knows(const DurableInfo& task) const noexcept {
   const DurableType* const type = types_.find(task.type);
   return type != nullptr && task.version >= type->accepts && task.version <= type->version;
 }
 
-bool HostCore::has_command(const Entry& entry, std::string_view id) {
+bool HostCore::has_command(const HostedTask& entry, std::string_view id) {
   bool has = false;
-  for (std::size_t i = 1; i < entry.log.records.size() && !has; ++i) {
-    const std::string line = log_->line(entry.log, entry.log.records[i]);
+  for (std::size_t i = 1; i < store_->count(entry.log) && !has; ++i) {
+    const std::string line = store_->read_one(entry.log, i, false);
     const wal::RecordView view = wal::view_of(line);
     const detail::Fields fields(view.payload);
     has = (fields.has("step") && fields.text("step") == id) ||
@@ -244,7 +222,7 @@ bool HostCore::has_command(const Entry& entry, std::string_view id) {
   return has;
 }
 
-bool HostCore::check_type(Entry& entry) {
+bool HostCore::check_type(HostedTask& entry) {
   entry.type = types_.find(entry.type_name);
   if (entry.type == nullptr) {
     entry.detail = "no durable task is registered as \"" + entry.type_name + "\"";
@@ -259,9 +237,9 @@ bool HostCore::check_type(Entry& entry) {
   return true;
 }
 
-void HostCore::begin_again(Entry& entry) {
+void HostCore::begin_again(HostedTask& entry) {
   auto flow = std::make_unique<FlowState>(*this, entry.log, *entry.type);
-  flow->load(log_->lines(entry.log));
+  flow->load(store_->read(entry.log));
   entry.flow = std::move(flow);
   run_flow(entry);
 }

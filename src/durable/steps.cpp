@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "durable/entry.hpp"
+#include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
 #include "durable/payload.hpp"
 #include "tiffany/core/cancel.hpp"
@@ -15,9 +15,9 @@
 
 namespace tiffany {
 
+using detail::Command;
 using detail::hash_of;
 using detail::Payload;
-using detail::Recorded;
 using detail::SlotKind;
 using wal::Level;
 using wal::RecordType;
@@ -119,7 +119,7 @@ FlowState::Slot* FlowState::issue_step(std::string_view name, const StepOptions&
   std::string id = next_id(name);
   std::string hash = hash_of(options.about);
   bool differs = false;
-  const Recorded* recorded = match("step", id, hash, site, differs);
+  const Command* recorded = match("step", id, hash, site, differs);
   if (differs) return nullptr;
   Slot* const slot = make_slot(SlotKind::step, std::move(id), recorded, site);
   slot->hash = std::move(hash);
@@ -151,6 +151,38 @@ void FlowState::begin_step(Slot& slot) {
   } else {
     try_inline(slot);
   }
+}
+
+// How often a step is begun when the process does not survive it: as often as it may be tried, but a process may die for
+// reasons of its own.
+int FlowState::most_begun(const Slot& slot) noexcept {
+  constexpr int kLeast = 10;
+  return slot.options->most_crashes.value_or(std::max(slot.options->policy.most, kLeast));
+}
+
+void FlowState::go_live_step(Slot& slot) {
+  if (slot.options->effect == StepEffect::at_most_once && slot.begun) {
+    settle(slot, RecordType::StepEnd,
+           "Step \"" + slot.id +
+               "\" had begun when the process ended, and nobody knows whether it had its "
+               "effect. It may happen once at most, so it was not run again.",
+           true, true);
+    return;
+  }
+  if (slot.lost) {
+    if (slot.attempts >= most_begun(slot)) {
+      settle(slot, RecordType::StepEnd,
+             "Step \"" + slot.id + "\" was begun " + std::to_string(slot.attempts) +
+                 " times, and each time the process ended before the step did. It is not begun "
+                 "again.",
+             true);
+      return;
+    }
+    ++slot.attempts;
+  }
+  slot.ask = true;
+  slot.attempts = std::max(slot.attempts, 1);
+  begin_runner(slot);
 }
 
 void FlowState::record_start(Slot& slot, const std::source_location* site, Level level,
@@ -190,7 +222,7 @@ void FlowState::try_inline(Slot& slot) {
     failed = std::current_exception();
   }
   inline_ = false;
-  if (host_.log_->sealed()) std::rethrow_exception(host_.log_->why_sealed());
+  if (host_.store_->sealed()) std::rethrow_exception(host_.store_->why_sealed());
   if (failed == nullptr) {
     settle(slot, RecordType::StepEnd, std::move(result), false);
   } else if (slot.attempts >= slot.options->policy.most) {
@@ -208,13 +240,6 @@ void FlowState::plan_next_attempt(Slot& slot) {
   ++slot.attempts;
   slot.due = wall_after(pause);
   record_start(slot, slot.begun ? nullptr : &slot.site, Level::sync);
-}
-
-// Rounded up: never too early.
-std::int64_t FlowState::wall_after(Duration delay) const noexcept {
-  constexpr Duration kLongest = std::chrono::hours(24 * 36525);  // a hundred years
-  const std::int64_t rest = host_.scheduler_->now().time_since_epoch().count() % 1000;
-  return host_.log_->wall_time() + (std::min(delay, kLongest).count() + rest + 999) / 1000;
 }
 
 void FlowState::begin_runner(Slot& slot) {
@@ -247,7 +272,7 @@ Task<void> FlowState::run_step(Slot* slot) {
 
 Task<void> FlowState::make_attempts(Slot* slot) {
   const StepOptions& options = *slot->options;
-  if (slot->due != 0) co_await sleep_until(host_.log_->scheduler_time(slot->due));
+  if (slot->due != 0) co_await sleep_until(host_.store_->clock().scheduler_time(slot->due));
   slot->due = 0;
   const bool once = options.effect == StepEffect::at_most_once;
   // What led here, and that it begins, must be on the disk before it does. And so it must be if the process before may
@@ -280,7 +305,7 @@ Task<void> FlowState::make_attempts(Slot* slot) {
       co_return;
     }
     plan_next_attempt(*slot);
-    co_await sleep_until(host_.log_->scheduler_time(slot->due));
+    co_await sleep_until(host_.store_->clock().scheduler_time(slot->due));
     slot->due = 0;
   }
 }
@@ -305,7 +330,7 @@ Task<std::string> FlowState::try_step(Slot* slot, Attempt* attempt, std::string*
   } catch (...) {
     failed = std::current_exception();
   }
-  if (host_.log_->sealed()) std::rethrow_exception(host_.log_->why_sealed());
+  if (host_.store_->sealed()) std::rethrow_exception(host_.store_->why_sealed());
   if (timed_out) *late = true;
   if (timed_out) co_return "Step \"" + slot->id + "\" took longer than it may.";
   co_return failed == nullptr ? "" : sentence_of(failed);

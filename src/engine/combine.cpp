@@ -25,12 +25,12 @@ void cancel_losers(Scope& scope) noexcept {
                                     scheduler.running()->spawn_site()));
 }
 
-void throw_all_failed(GroupCall::Entry* entries, std::size_t count) {
+void throw_all_failed(std::span<const GroupCall::Entry> entries) {
   std::vector<std::exception_ptr> errors;
-  errors.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    entries[i].target->mark_observed();
-    errors.push_back(entries[i].target->error());
+  errors.reserve(entries.size());
+  for (const GroupCall::Entry& entry : entries) {
+    entry.target->mark_observed();
+    errors.push_back(entry.target->error());
   }
   throw AllFailed(std::move(errors));
 }

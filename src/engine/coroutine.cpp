@@ -30,7 +30,8 @@ void Frame::visit(void* innermost, FrameVisitor& visitor) {
 
 // The callers of the first frame still are what they were when the exception was thrown.
 void Frame::left_by(const std::exception_ptr& error) const noexcept {
-  AwaitStack* const stack = Scheduler::current()->exception_leaves(error);
+  Scheduler& scheduler = *Scheduler::current();
+  AwaitStack* const stack = scheduler.exceptions().leaves(error, scheduler.running()->id());
   if (stack == nullptr) return;
   stack->on_frame(site);
   void* next = caller;
@@ -41,7 +42,7 @@ void Frame::left_by(const std::exception_ptr& error) const noexcept {
 }
 
 void detail::PromiseBase::unhandled_exception() noexcept {
-  std::exception_ptr& flying = Scheduler::current()->flying;
+  std::exception_ptr& flying = Scheduler::current()->flying();
   flying = std::current_exception();
   left_by(flying);
 }
@@ -49,6 +50,7 @@ void detail::PromiseBase::unhandled_exception() noexcept {
 void* CoroutineRecord::begin(Scheduler& scheduler) {
   try {
     cursor_ = call();
+    Scheduler::Trampoline::next = cursor_;  // until the code says something else; see run_loop.cpp
   } catch (...) {
     scheduler.finish(*this, keep_error(std::current_exception()));
     return nullptr;
@@ -57,15 +59,15 @@ void* CoroutineRecord::begin(Scheduler& scheduler) {
 }
 
 void CoroutineRecord::ended(Scheduler& scheduler) noexcept {
-  if (scheduler.flying == nullptr) [[likely]] {
+  if (scheduler.flying() == nullptr) [[likely]] {
     try {
       keep_value(scheduler);
       return scheduler.finish(*this, TaskState::completed);
     } catch (...) {
-      scheduler.flying = std::current_exception();  // the value could not be moved
+      scheduler.flying() = std::current_exception();  // the value could not be moved
     }
   }
-  scheduler.finish(*this, keep_error(std::exchange(scheduler.flying, nullptr)));
+  scheduler.finish(*this, keep_error(std::exchange(scheduler.flying(), nullptr)));
 }
 
 TaskState CoroutineRecord::keep_error(std::exception_ptr error) noexcept {

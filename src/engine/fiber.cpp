@@ -86,8 +86,8 @@ void FiberRecord::run(detail::Fiber& fiber) noexcept {
       error = std::current_exception();
       fiber.frame().left_by(error);
     } else {
-      Scheduler::owner(task)->report_lost(task, "threw while its scheduler was being destroyed",
-                                          std::current_exception());
+      Scheduler::owner(task)->reports().lost(task, "threw while its scheduler was being destroyed",
+                                             std::current_exception());
     }
   }
   task.drop_closure();

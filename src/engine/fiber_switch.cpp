@@ -198,6 +198,7 @@ void Fiber::drop_here() {
 
 }  // namespace tiffany::detail
 
-void tiffany_fiber_main(tiffany::detail::Fiber* fiber) noexcept {
+// Called from assembler only, which -flto does not see.
+[[gnu::used]] void tiffany_fiber_main(tiffany::detail::Fiber* fiber) noexcept {
   tiffany::detail::FiberLayout::run(*fiber);
 }

@@ -16,12 +16,13 @@ void FinallyEnd::finish() const {
   }
   Scheduler& scheduler = *Scheduler::current();
   if (cleanup_ != nullptr && cleanup_ != body_ && is_error(cleanup_)) {
-    scheduler.report_lost(*scheduler.running(),
-                          "threw from the cleanup of a finally() whose body had thrown already, so "
-                          "that this error cannot be thrown",
-                          cleanup_);
+    scheduler.reports().lost(
+        *scheduler.running(),
+        "threw from the cleanup of a finally() whose body had thrown already, so "
+        "that this error cannot be thrown",
+        cleanup_);
   }
-  scheduler.exception_comes(body_, trace_);
+  scheduler.exceptions().comes(body_, trace_);
   std::rethrow_exception(body_);
 }
 

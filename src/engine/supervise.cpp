@@ -48,7 +48,7 @@ class SupervisorLoop {
   Task<void> stop_all();
   // It has to give up. Says so when all children have ended.
   bool gave_up() const noexcept { return !why_.empty(); }
-  SupervisionFailed error() const;
+  std::exception_ptr error() const;
   // The supervisor ends with an error of its own: says which one of a child is not thrown for that.
   void report_last_failure() const noexcept;
 
@@ -367,22 +367,27 @@ Task<void> SupervisorLoop::stop_all() {
   }
 }
 
-SupervisionFailed SupervisorLoop::error() const {
+std::exception_ptr SupervisorLoop::error() const {
   std::string text = "The supervisor at " + site_text(site_) + " gave up: " + why_ +
                      ". All its children have ended. What happened, by the time since it began:";
   for (const ChildFailure& failure : history_) {
     text += "\n  " + duration_text(failure.when - began_) + ": " + child_text(failure.child) + " " +
             entry_text(failure);
   }
-  return SupervisionFailed(text, {history_.begin(), history_.end()});
+  // Not make_exception_ptr, which gives std::bad_alloc instead of throwing that.
+  try {
+    throw SupervisionFailed(text, {history_.begin(), history_.end()});
+  } catch (const SupervisionFailed&) {
+    return std::current_exception();
+  }
 }
 
 void SupervisorLoop::report_last_failure() const noexcept {
   if (history_.empty() || history_.back().error == nullptr) return;
-  scheduler_.report_lost(*scheduler_.running(),
-                         "supervises a child whose failure cannot be thrown, because the "
-                         "supervisor failed as well",
-                         history_.back().error);
+  scheduler_.reports().lost(*scheduler_.running(),
+                            "supervises a child whose failure cannot be thrown, because the "
+                            "supervisor failed as well",
+                            history_.back().error);
 }
 
 namespace detail {
@@ -402,15 +407,15 @@ Task<void> supervise_with(std::unique_ptr<SupervisorLoop> loop) {
     // One after the other, whatever comes from outside meanwhile.
     const CancelRegion closing(CancelRegion::Kind::closing);
     co_await loop->stop_all();
-    if (loop->gave_up()) error = std::make_exception_ptr(loop->error());
+    if (loop->gave_up()) error = loop->error();
   } catch (...) {
     // No memory for that: all at once.
     if (error != nullptr && is_error(error)) {
       Scheduler& scheduler = scope.scheduler();
-      scheduler.report_lost(*scheduler.running(),
-                            "threw from a supervisor that then could not stop its children in "
-                            "order, so that this error cannot be thrown",
-                            error);
+      scheduler.reports().lost(*scheduler.running(),
+                               "threw from a supervisor that then could not stop its children in "
+                               "order, so that this error cannot be thrown",
+                               error);
     } else if (loop->gave_up()) {
       loop->report_last_failure();
     }

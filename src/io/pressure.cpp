@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tiffany/base/error.hpp"
+#include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
 
@@ -37,6 +38,19 @@ class Gates {
   std::mutex mutex_;
   std::unordered_set<const Pressure*> gates_;
 };
+
+// What is being thrown, as the errno that the task of the operation gets: the error is not one of the
+// task that opens the gate. What has no number goes to the log with its sentence.
+int number_of_failure(Scheduler& scheduler) noexcept {
+  try {
+    throw;
+  } catch (const IoError& error) {
+    return error.number();
+  } catch (const std::exception& error) {
+    scheduler.log(error.what());
+    return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? ENOMEM : EOPNOTSUPP;
+  }
+}
 
 }  // namespace
 
@@ -81,8 +95,8 @@ void Pressure::open() {
     bool over = operation->kind == Operation::Kind::work;  // it only waited for the gate
     try {
       over = over || scheduler.reactor().submit(scheduler, *operation);
-    } catch (const std::bad_alloc&) {
-      operation->result = -ENOMEM;
+    } catch (...) {
+      operation->result = -number_of_failure(scheduler);
       over = true;
     }
     if (over) operation->done(scheduler, *operation);

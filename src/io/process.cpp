@@ -26,6 +26,11 @@
 namespace tiffany {
 namespace {
 
+constexpr const char* kStatusTaken =
+    "The process has ended, and somebody else has taken its exit status: a waitpid() for any "
+    "child, or "
+    "SIGCHLD is ignored in this program.";
+
 // What is said to posix_spawn, and freed again.
 class SpawnPlan {
  public:
@@ -139,7 +144,8 @@ Task<void> read_all(ByteStream* from, Captured* into) {
   }
 }
 
-// What is in a pipe now. As much as a pipe can hold at most: somebody may go on writing.
+// What is in a pipe now. As much as a pipe can hold at most: somebody may go on writing. Reading from a
+// pipe that is open does not fail, so that no error is lost here.
 void drain(const ByteStream& from, Captured& into) {
   const int fd = from.descriptor().fd();
   const int flags = fcntl(fd, F_GETFL);
@@ -245,8 +251,9 @@ Process::Process(const Command& command)
   const auto handle = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   if (handle < 0) {
     const int why = errno;
+    ended_ = why == ESRCH;  // reaped already: the number may be that of another process by now
     kill_and_reap();
-    throw IoError(why, "pidfd_open", name_);
+    throw IoError(why, "pidfd_open", name_, why == ESRCH ? kStatusTaken : "");
   }
   handle_ = Descriptor(handle);
 }
@@ -259,6 +266,7 @@ Process::Process(Process&& other) noexcept
       output_(std::move(other.output_)),
       errors_(std::move(other.errors_)),
       status_(other.status_),
+      lost_status_(other.lost_status_),
       own_group_(other.own_group_),
       ended_(std::exchange(other.ended_, true)) {}
 
@@ -272,6 +280,7 @@ Process& Process::operator=(Process&& other) noexcept {
     output_ = std::move(other.output_);
     errors_ = std::move(other.errors_);
     status_ = other.status_;
+    lost_status_ = other.lost_status_;
     own_group_ = other.own_group_;
     ended_ = std::exchange(other.ended_, true);
   }
@@ -291,9 +300,13 @@ void Process::kill_group(int signal) const noexcept {
 
 void Process::reap() noexcept {
   siginfo_t info{};
-  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {
-  }
+  int failed = 0;
+  do {
+    failed = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 ? errno : 0;
+  } while (failed == EINTR);
   ended_ = true;
+  lost_status_ = failed;
+  if (failed != 0) return;
   if (info.si_code == CLD_EXITED) {
     status_.code = info.si_status;
   } else {
@@ -315,6 +328,9 @@ Task<ExitStatus> Process::wait() {
   if (!ended_) {
     co_await readable(handle_);
     if (!ended_) reap();  // another task may have waited as well
+  }
+  if (lost_status_ != 0) {
+    throw IoError(lost_status_, "wait for", name_, kStatusTaken);
   }
   co_return status_;
 }

@@ -53,7 +53,7 @@ Task<std::int64_t> send_piece_on_thread(std::shared_ptr<Ends> ends, std::uint64_
   co_return co_await offload(send_piece, std::move(ends), at, count);
 }
 
-// False when it was cancelled.
+// False when it was cancelled; the next suspension throws again.
 Task<bool> wait_for_room(const Socket& to) {
   try {
     co_await writable(to.descriptor());

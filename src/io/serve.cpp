@@ -72,6 +72,8 @@ Task<Socket> Acceptor::next() {
       if (!*listener_) co_return Socket();
       const Kind kind = kind_of(error.number());
       if (kind == Kind::of_the_listener) throw;
+      // Of one connection: its peer has given up or is not let in. No connection was made, so that
+      // nobody here has lost anything.
       if (kind == Kind::of_lack) lack = error.what();
     }
     if (!lack.empty()) {

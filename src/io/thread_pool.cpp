@@ -39,7 +39,8 @@ bool contains(const OperationQueue& queue, const Operation& op) noexcept {
 }
 
 // What can be left to its thread: it writes to nothing that belongs to the waiter, and it changes no
-// file. A change is waited for: a program that gives up a lock, or writes the same place again,
+// file. So an open or a read that fails after it was left has lost nothing; what a function throws then
+// is reported (BlockingWork::abandoned). A change is waited for: a program that gives up a lock, or writes the same place again,
 // would otherwise be overtaken by a write that it has cancelled. A read where the file is moves the
 // place and would lose bytes.
 bool can_be_abandoned(const Operation& op) noexcept {
@@ -177,7 +178,7 @@ void ThreadPool::submit(Operation& op) {
         worker.thread = std::thread([shared = state_, &worker] { shared->serve(worker); });
       } catch (const std::system_error& error) {
         state.workers.pop_back();
-        // With threads there, they will come to it.
+        // With threads there, they will come to it: the operation is late, and nothing is lost.
         if (state.workers.empty()) throw IoError(error.code().value(), "start", "a thread");
       }
     }
@@ -285,7 +286,10 @@ int ThreadPool::State::work_on(Worker& me, Operation& op,
   lock.unlock();
   result = kept->run();
   lock.lock();
-  if (me.abandoned) lock.unlock();  // the function, its arguments and its result end here and now
+  if (me.abandoned) {
+    lock.unlock();  // the function, its arguments and its result end here and now
+    kept->abandoned();
+  }
   kept.reset();
   if (!lock.owns_lock()) lock.lock();
   return result;

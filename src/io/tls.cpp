@@ -83,7 +83,8 @@ Task<void> TlsSession::fill() {
 
 Task<void> TlsSession::give_up(bool in_handshake) {
   broken_ = std::make_exception_ptr(failure(in_handshake));
-  // The reason matters more than how telling it went; a cancel comes again at the next suspension.
+  // Nothing is lost: the reason is thrown below and says that the stream is dead, so that an error in
+  // telling the other side adds nothing; a cancel comes again at the next suspension.
   try {
     static_cast<void>(co_await within(kLastWords, flush()));
   } catch (...) {

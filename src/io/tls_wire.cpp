@@ -56,7 +56,7 @@ int TlsWire::on_write(BIO* bio, const char* from, int size) noexcept {
   try {
     out.insert(out.end(), bytes, bytes + size);
   } catch (const std::bad_alloc&) {
-    return -1;
+    return -1;  // the call of OpenSSL fails, and the task with a sentence (TlsSession::failure)
   }
   return size;
 }

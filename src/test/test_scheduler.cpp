@@ -18,7 +18,7 @@ struct TestScheduler::Event : Timer {
       if (event.test.event_error_ == nullptr) {
         event.test.event_error_ = std::current_exception();
       } else {
-        event.test.scheduler_.report_lost(
+        event.test.scheduler_.reports().lost(
             "An event of a TestScheduler threw after another one had, so that this error cannot be "
             "thrown",
             std::current_exception());

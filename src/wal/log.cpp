@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "tiffany/base/error.hpp"
@@ -21,8 +20,6 @@ constexpr std::size_t kSmallestSegment = std::size_t{4} << 10;
 constexpr std::size_t kWorthASync = std::size_t{256} << 10;
 constexpr int kMostTurns = 8;
 
-std::int64_t microseconds(Time time) noexcept { return time.time_since_epoch().count() / 1000; }
-
 std::exception_ptr sealed_error(const std::string& directory, const std::exception_ptr& error) {
   std::string why = "an error that is no std::exception";
   try {
@@ -39,34 +36,13 @@ std::exception_ptr sealed_error(const std::string& directory, const std::excepti
 
 }  // namespace
 
-// ---- Those who wait ----
-
-void TicketList::insert(detail::TicketLink& first, detail::TicketLink& last) noexcept {
-  first.before = ends_.before;
-  last.after = &ends_;
-  first.before->after = &first;
-  ends_.before = &last;
-}
-
-void TicketList::take(TicketList& others) noexcept {
-  if (others.ends_.after == &others.ends_) return;
-  detail::TicketLink& first = *others.ends_.after;
-  detail::TicketLink& last = *others.ends_.before;
-  others.ends_.leave();
-  insert(first, last);
-}
-
-Ticket* TicketList::pop() noexcept {
-  if (ends_.after == &ends_) return nullptr;
-  Ticket* const first = static_cast<Ticket*>(ends_.after);
-  first->leave();
-  return first;
-}
-
 // ---- The log ----
 
 Log::Log(Scheduler& scheduler, LogOptions options)
-    : scheduler_(scheduler), options_(std::move(options)), reader_(disk(), options_.directory) {}
+    : scheduler_(scheduler),
+      options_(std::move(options)),
+      clock_(scheduler, 0, 0),
+      reader_(disk(), options_.directory) {}
 
 Log::~Log() = default;
 
@@ -96,7 +72,7 @@ Task<std::shared_ptr<Log>> Log::open(LogOptions options, LogIndex& index) {
     log->own_.last_seq = own->last_seq;
     log->own_.size = own->size;
   }
-  log->set_clock(index);
+  log->clock_ = WallClock(scheduler, log->options_.epoch_time, index.last_time);
   co_await log->begin(index);
   co_await log->flush();
   co_return log;
@@ -108,36 +84,12 @@ std::shared_ptr<Log> Log::look_at(LogOptions options, LogIndex& index) {
   index = scan_beside_writer(*options.disk, options.directory, options.layout);
   std::shared_ptr<Log> log = make_capture(scheduler, std::move(options));
   log->epoch_ = index.epoch;
-  log->set_clock(index);
+  log->clock_ = WallClock(scheduler, log->options_.epoch_time, index.last_time);
   return log;
 }
 
-void Log::set_clock(const LogIndex& index) {
-  const std::int64_t now = microseconds(scheduler_.now());
-  if (options_.epoch_time >= 0) {
-    offset_ = options_.epoch_time;
-  } else if (scheduler_.reactor().virtual_time()) {
-    offset_ = index.last_time;
-  } else {
-    using namespace std::chrono;
-    const auto wall = system_clock::now().time_since_epoch();
-    offset_ = duration_cast<std::chrono::microseconds>(wall).count() - now;
-  }
-  // A clock that was set back would let sleeps last longer, and the time of tasks go back.
-  clock_behind_ = std::max<std::int64_t>(0, index.last_time - (now + offset_));
-  offset_ += clock_behind_;
-}
-
-std::int64_t Log::wall_time() const noexcept { return microseconds(scheduler_.now()) + offset_; }
-
-Time Log::scheduler_time(std::int64_t wall) const noexcept {
-  const std::int64_t there = wall - offset_;
-  if (there > kEndOfTime.time_since_epoch().count() / 1000) return kEndOfTime;
-  return Time(std::chrono::microseconds(there));
-}
-
 std::string_view Log::stamp() {
-  const std::int64_t now = wall_time();
+  const std::int64_t now = clock_.now();
   if (now != stamped_) {
     stamp_ = text_of_time(now);
     stamped_ = now;
@@ -188,6 +140,10 @@ std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticke
     if (task.records.capacity() == 0) task.records.reserve(8);
     task.records.push_back(
         {batch.file, static_cast<std::uint32_t>(line - 1), batch.offset + before});
+    // What came before it is not needed any more, but for the first.
+    if (entry.type == RecordType::Checkpoint && task.records.size() > 2) {
+      task.records.erase(task.records.begin() + 1, task.records.end() - 1);
+    }
   }
   counters_.records += 1;
   counters_.bytes += line;

@@ -10,15 +10,12 @@
 
 #include "tiffany/base/crc32c.hpp"
 #include "tiffany/base/error.hpp"
-#include "tiffany/base/json_reader.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "wal/excerpt.hpp"
 
 namespace tiffany::wal {
 namespace {
 
-constexpr std::string_view kForkedAt = "\"forked_at\":";
-constexpr std::string_view kQuarantine = R"("op":"quarantine")";
 constexpr std::size_t kFirstLine = std::size_t{64} << 10;  // more than an Owner record ever has
 
 // Written, synced and renamed: it is there as a whole, or it is damaged.
@@ -435,40 +432,10 @@ class Reader {
       task.quarantine = "its record " + std::to_string(task.last_seq + 1) + " is missing before " +
                         std::to_string(view.seq);
     }
-    task.last_seq = view.seq;
-    if (view.type == RecordType::Spawn && view.payload.starts_with(kForkedAt)) {
-      task.forked_at = number_in(view.payload, kForkedAt).value_or(0);
-    }
     if (view.type == RecordType::Checkpoint && task.records.size() > 1) task.records.resize(1);
     task.records.push_back(position);
-    if (view.type == RecordType::Command && view.payload.starts_with(kQuarantine)) {
-      (task.ended ? task.doubt : task.quarantine) = why_of(view.payload);
-    }
-    if (view.type == RecordType::TaskExit || view.type == RecordType::TaskAbort) {
-      task.ended = true;
-      task.failed = view.payload.starts_with(R"("reason":"failed")");
-      task.cancelled = view.type == RecordType::TaskAbort && !task.failed;
-    }
-    if (view.type == RecordType::Command && task.ended &&
-        view.payload.starts_with(R"("op":"retry")")) {
-      task.ended = false;
-    }
+    note_record(task, view);
     return true;
-  }
-
-  // What a repair wrote when it could not tell whether the task had lost records.
-  static std::string why_of(std::string_view payload) {
-    const std::string text = "{" + std::string(payload) + "}";
-    try {
-      JsonReader in(text);
-      in.begin_object();
-      for (std::string name; in.next_member(name);) {
-        if (name == "why") return in.string();
-        in.raw();
-      }
-    } catch (const Error&) {  // then it is no more than that: quarantined
-    }
-    return "a repair of its log gave up records";
   }
 
   // `task`: the only one that it can have hurt, if that is known.

@@ -216,7 +216,7 @@ TEST(OutOfMemory, ASupervisorThatCannotThrowWhyItGaveUpReportsIt) {
     ASSERT_NE(error, nullptr);
     if (code_of(error) == Errc::supervision_failed) continue;
     ASSERT_TRUE(is_lack_of_memory(error)) << what_of(error);
-    EXPECT_GT(scheduler.unseen_failures(), 0u) << "without allocation " << n;
+    EXPECT_GT(scheduler.counters().unseen_failures, 0u) << "without allocation " << n;
     ++unspoken;
   }
   EXPECT_GT(unspoken, 0u);

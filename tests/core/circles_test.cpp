@@ -70,7 +70,7 @@ TEST(Circles, TwoTasksThatJoinOneAnotherAreReportedWhileAnExternalPromiseIsPendi
       bench.only_line().find("\n  task #2 \"a\" waits for task #3 \"b\"\n      at circles_test"),
       std::string::npos)
       << bench.only_line();
-  EXPECT_EQ(bench.scheduler.circles(), 1u);
+  EXPECT_EQ(bench.scheduler.counters().circles, 1u);
 }
 
 TEST(Circles, AreReportedBeforeTheClockMovesAndOnce) {
@@ -244,7 +244,7 @@ TEST(Circles, OneAmongManyWaitsIsFoundToo) {
   for (int i = 0; i < 300; ++i) bench.scheduler.spawn(std::ref(nested));
   bench.scheduler.step_until_idle();
   EXPECT_EQ(bench.lines.size(), 1u);
-  EXPECT_EQ(bench.scheduler.circles(), 1u);
+  EXPECT_EQ(bench.scheduler.counters().circles, 1u);
 }
 
 TEST(Circles, OneThatIsMadeAnewIsReportedAnew) {

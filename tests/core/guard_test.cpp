@@ -54,7 +54,7 @@ TEST(Guard, T13_ASpawnBeyondTheLimitOfTheSchedulerIsDenied) {
                      "A task was not spawned: the scheduler has 10 of 10 tasks that it may have. "
                      "Wait for some to end, or raise Options::limit_tasks.");
         EXPECT_EQ(Scheduler::current()->live_tasks(), 10u) << "nothing has happened";
-        EXPECT_EQ(Scheduler::current()->denied(), 1u);
+        EXPECT_EQ(Scheduler::current()->counters().denied, 1u);
         event.complete(1);
         co_await yield();
         co_await yield();
@@ -126,7 +126,7 @@ TEST(Guard, T13_SpawnsAreDeniedWhenTheFramesTakeAllTheMemoryTheyMay) {
           EXPECT_EQ(denied.allowed(), 100'000u);
           EXPECT_GT(denied.used(), 98'000u);
           EXPECT_LE(denied.used(), 100'500u);
-          EXPECT_EQ(Scheduler::current()->denied(), 1u);
+          EXPECT_EQ(Scheduler::current()->counters().denied, 1u);
           EXPECT_GT(spawned, 40);
           EXPECT_LT(spawned, 200);
           event.complete(1);
@@ -144,7 +144,7 @@ TEST(Guard, T13_WhenTheMemoryIsUsedUpASpawnIsDeniedBeforeItIsTried) {
   EXPECT_EQ(denied.limit(), SpawnDenied::Limit::memory);
   EXPECT_EQ(denied.used(), 0u);
   EXPECT_EQ(denied.allowed(), 0u);
-  EXPECT_EQ(scheduler.denied(), 1u);
+  EXPECT_EQ(scheduler.counters().denied, 1u);
 }
 
 // Not inlined, or Clang puts its frame into that of its caller.
@@ -177,12 +177,12 @@ TEST(Guard, T12_TheThrottleCountIsExact) {
     auto asks = spawn(ask_times, promise.future(), 100);
     auto other = spawn(yield_times, 1000);
     co_await asks;
-    EXPECT_EQ(Scheduler::current()->throttled(), 10u);
+    EXPECT_EQ(Scheduler::current()->counters().throttled, 10u);
     co_await other;
   };
   scheduler.spawn(program);
   scheduler.run();
-  EXPECT_EQ(scheduler.throttled(), 10u);
+  EXPECT_EQ(scheduler.counters().throttled, 10u);
   EXPECT_EQ(scheduler.throttled(kDefaultPriority), 10u);
   EXPECT_EQ(scheduler.throttled(3), 0u);
 }
@@ -222,7 +222,7 @@ TEST(Guard, T12_OptionsThatAreAddedToOneByOneKeepTheQuantumOfAPriority) {
   };
   scheduler.spawn(program);
   scheduler.run();
-  EXPECT_EQ(scheduler.throttled(), 10u);
+  EXPECT_EQ(scheduler.counters().throttled, 10u);
 }
 
 TEST(Guard, T12_LeastUrgentTasksFinishUnderConstantLoadWhenAgeingIsOn) {

@@ -245,7 +245,7 @@ TEST(LogSink, OneThatThrowsDoesNotReachTheTaskThatLogs) {
       [](const LogLine&) { throw std::runtime_error("no space left on device"); }));
   run_on_scheduler(scheduler, program);
   EXPECT_TRUE(went_on);
-  EXPECT_EQ(scheduler.lost_log_lines(), 1u);
+  EXPECT_EQ(scheduler.counters().lost_log_lines, 1u);
 }
 
 TEST(LogSink, OneThatThrowsDoesNotEndTheProcessWhenAFailureIsReported) {
@@ -260,8 +260,8 @@ TEST(LogSink, OneThatThrowsDoesNotEndTheProcessWhenAFailureIsReported) {
     scheduler.spawn(spins);
     scheduler.run();
     expect_nothing_left(scheduler);
-    EXPECT_EQ(scheduler.lost_log_lines(), 2 + scheduler.spinners());
-    EXPECT_EQ(scheduler.unseen_failures(), 2u);
+    EXPECT_EQ(scheduler.counters().lost_log_lines, 2 + scheduler.counters().spinners);
+    EXPECT_EQ(scheduler.counters().unseen_failures, 2u);
   };
   EXPECT_SURVIVES(body);
 }

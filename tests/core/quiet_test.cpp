@@ -75,7 +75,7 @@ TEST(Quiet, AfterTheLimitThoseWhoWaitForOutsideAreNamedOnce) {
                               "quiet_test.cpp:"),
             std::string::npos)
       << log.lines[0];
-  EXPECT_EQ(scheduler.quiet_spells(), 1u);
+  EXPECT_EQ(scheduler.counters().quiet_spells, 1u);
 }
 
 TEST(Quiet, ItIsSaidAgainOnlyAfterATaskHasRun) {
@@ -190,7 +190,7 @@ TEST(Quiet, AnIdleServerWritesNothingUnlessALimitIsSet) {
     scheduler.spawn(std::ref(asks));
     scheduler.run_until(Time(1h));
     EXPECT_EQ(log.lines, std::vector<std::string>());
-    EXPECT_EQ(scheduler.quiet_spells(), 0u);
+    EXPECT_EQ(scheduler.counters().quiet_spells, 0u);
     answer->complete(1);
     scheduler.run();
   }
@@ -266,7 +266,7 @@ TEST(Quiet, ASinkThatSpawnsATaskDoesNotWaitForOutsideToRunIt) {
   };
   scheduler.spawn(std::ref(asks));
   scheduler.run();
-  EXPECT_EQ(scheduler.quiet_spells(), 1u);
+  EXPECT_EQ(scheduler.counters().quiet_spells, 1u);
 }
 
 TEST(Quiet, ADeadlockStaysADeadlock) {

@@ -88,7 +88,7 @@ TEST(ScopeMemory, T13_ASpawnBeyondTheMemoryOfItsScopeIsDeniedAndThereIsRoomWhenO
                     " bytes that they may take. Wait for some to end, or raise "
                     "Scope::limit_memory.");
       EXPECT_EQ(s.live(), 5u) << "nothing has happened";
-      EXPECT_EQ(Scheduler::current()->denied(), 1u);
+      EXPECT_EQ(Scheduler::current()->counters().denied, 1u);
       co_await Scheduler::current()->spawn(hold, Large(), []() {
         Promise<int> kept;
         kept.complete(1);

@@ -326,7 +326,7 @@ TEST(ScopePolicy, AReportScopeLogsAndCountsAFailureAndEverybodyGoesOn) {
   ASSERT_EQ(reported.size(), 1u);
   EXPECT_NE(reported[0].find("\"connection\", spawned at scope_policy_test.cpp"),
             std::string::npos);
-  EXPECT_EQ(scheduler.unseen_failures(), 1u);
+  EXPECT_EQ(scheduler.counters().unseen_failures, 1u);
 }
 
 TEST(ScopePolicy, AFailureOfAReportScopeThatWasLookedAtIsCountedAndNotLogged) {
@@ -341,7 +341,7 @@ TEST(ScopePolicy, AFailureOfAReportScopeThatWasLookedAtIsCountedAndNotLogged) {
   Scheduler scheduler(
       Options().virtual_time().log_to([&](const LogLine& line) { ADD_FAILURE() << line.message; }));
   run_on_scheduler(scheduler, program);
-  EXPECT_EQ(scheduler.unseen_failures(), 0u);
+  EXPECT_EQ(scheduler.counters().unseen_failures, 0u);
 }
 
 TEST(ScopePolicy, WhatTheBlockOfAReportScopeThrowsEndsItsTasksAndIsThrown) {

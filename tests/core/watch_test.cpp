@@ -48,7 +48,7 @@ TEST(Watch, T12_ATaskThatDoesNotGiveWayIsReportedWithWhereItThenWas) {
               std::string::npos)
         << lines[0];
     EXPECT_NE(lines[0].find("\n      at watch_test.cpp:"), std::string::npos) << lines[0];
-    EXPECT_EQ(scheduler.hogs(), 1u);
+    EXPECT_EQ(scheduler.counters().hogs, 1u);
   }
 }
 
@@ -89,8 +89,8 @@ TEST(Watch, T12_ATaskThatSpinsIsReportedOnceWithWhereItThenWas) {
                             "suspended now\n      at watch_test.cpp:"),
               std::string::npos)
         << lines[0];
-    EXPECT_EQ(scheduler.spinners(), 1u);
-    EXPECT_EQ(scheduler.hogs(), 0u);
+    EXPECT_EQ(scheduler.counters().spinners, 1u);
+    EXPECT_EQ(scheduler.counters().hogs, 0u);
     arrived = true;
     scheduler.run();
     EXPECT_EQ(lines.size(), 1u);
@@ -114,7 +114,7 @@ TEST(Watch, T12_AWaitBeginsTheCountAnew) {
   scheduler.spawn(program);
   scheduler.spawn(yield_times, 10);
   scheduler.run();
-  EXPECT_EQ(scheduler.spinners(), 2u);
+  EXPECT_EQ(scheduler.counters().spinners, 2u);
   EXPECT_EQ(lines.size(), 2u);
 }
 
@@ -151,12 +151,12 @@ TEST(Watch, T12_ATaskInTheSlotOfOneThatEndedIsCountedFromItsBeginning) {
     scheduler.spawn(waits);
     scheduler.run();
   }
-  EXPECT_EQ(scheduler.spinners(), 0u);
+  EXPECT_EQ(scheduler.counters().spinners, 0u);
   for (int i = 0; i < 5; ++i) {
     scheduler.spawn(yield_times, 11);
     scheduler.run();
   }
-  EXPECT_EQ(scheduler.spinners(), 5u);
+  EXPECT_EQ(scheduler.counters().spinners, 5u);
 }
 
 TEST(Watch, T12_TheStepsThatAreWatchedAreThoseThatAreCounted) {
@@ -195,8 +195,8 @@ TEST(Watch, T12_WhoWaitsInlineIsNotTakenForOneThatDoesNotGiveWay) {
   };
   scheduler.spawn(spins);
   scheduler.run();
-  EXPECT_EQ(scheduler.spinners(), 1u);
-  EXPECT_EQ(scheduler.hogs(), 0u);
+  EXPECT_EQ(scheduler.counters().spinners, 1u);
+  EXPECT_EQ(scheduler.counters().hogs, 0u);
 }
 
 }  // namespace watch_test

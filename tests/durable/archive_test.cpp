@@ -55,7 +55,7 @@ class ArchiveTest : public MemoryTest {
     co_await error_of(host->result<int>(bad));
   }
 };
-TIFFANY_IN_BOTH_LAYOUTS(ArchiveTest);
+TIFFANY_IN_EVERY_STORE(ArchiveTest);
 
 TEST_P(ArchiveTest, ATaskInTheArchiveIsKnownByEveryCall) {
   const auto look = [&](Host& host) -> Task<void> {

@@ -29,7 +29,7 @@ class AttemptsTest : public MemoryTest {
     return text;
   }
 };
-TIFFANY_IN_BOTH_LAYOUTS(AttemptsTest);
+TIFFANY_IN_EVERY_STORE(AttemptsTest);
 
 // ---- A step that nobody knows the outcome of ----
 

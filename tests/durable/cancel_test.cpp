@@ -43,7 +43,7 @@ class DurableCancelTest : public MemoryTest {
     return results;
   }
 };
-TIFFANY_IN_BOTH_LAYOUTS(DurableCancelTest);
+TIFFANY_IN_EVERY_STORE(DurableCancelTest);
 
 Durable<std::string> in_a_sleep(Flow& flow) {
   co_await flow.step("before", [] { effects.push_back("before"); });

@@ -19,7 +19,7 @@ class CheckpointTest : public MemoryTest {
  protected:
   Uuid id = Uuid::derived(Uuid(), "task");
 };
-TIFFANY_IN_BOTH_LAYOUTS(CheckpointTest);
+TIFFANY_IN_EVERY_STORE(CheckpointTest);
 
 // ---- The code begins anew at once ----
 

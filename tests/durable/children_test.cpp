@@ -63,7 +63,7 @@ class ChildrenTest : public MemoryTest {
     return count;
   }
 };
-TIFFANY_IN_BOTH_LAYOUTS(ChildrenTest);
+TIFFANY_IN_EVERY_STORE(ChildrenTest);
 
 TEST_P(ChildrenTest, D4_ChildrenGiveTheirResultsAlsoAcrossACrash) {
   Uuid id;

@@ -27,10 +27,7 @@ class ClosingTest : public MemoryTest {
     return std::nullopt;
   }
 };
-INSTANTIATE_TEST_SUITE_P(, ClosingTest, testing::Values(wal::Layout::journal, wal::Layout::files),
-                         [](const auto& param) {
-                           return param.param == wal::Layout::journal ? "journal" : "files";
-                         });
+TIFFANY_IN_BOTH_LAYOUTS(ClosingTest);
 
 // Has steps that wait, and takes every exception for one that it can do without.
 Durable<int> swallows(Flow& flow) {

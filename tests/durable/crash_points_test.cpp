@@ -179,7 +179,7 @@ class CrashPointsTest : public MemoryTest {
     EXPECT_GT(all, 20u);
   }
 };
-TIFFANY_IN_BOTH_LAYOUTS(CrashPointsTest);
+TIFFANY_IN_EVERY_STORE(CrashPointsTest);
 
 TEST_P(CrashPointsTest, D3_AnOrderComesBackFromEveryPoint) {
   expect_the_same_from_every_point("order", R"(["a book"])");

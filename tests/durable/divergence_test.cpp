@@ -112,7 +112,7 @@ class DivergenceTest : public MemoryTest {
   }
   Uuid id;
 };
-TIFFANY_IN_BOTH_LAYOUTS(DivergenceTest);
+TIFFANY_IN_EVERY_STORE(DivergenceTest);
 
 TEST_P(DivergenceTest, D5_ARenamedStepIsReportedWithBothSides) {
   expect_report(Change::renamed, {"step \"b#1\"", "asks for step \"b2#1\"", "divergence_test.cpp"});

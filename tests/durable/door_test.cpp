@@ -138,7 +138,7 @@ class DoorTest : public MemoryTest {
     co_return "";
   }
 };
-TIFFANY_IN_BOTH_LAYOUTS(DoorTest);
+TIFFANY_IN_EVERY_STORE(DoorTest);
 
 // ---- Depth ----
 
@@ -232,13 +232,12 @@ TEST_P(DoorTest, ALogWithATaskThatCannotBeReadIsOpenedAndOnlyThatTaskIsQuarantin
     co_await sleep(1s);
     // As an older program wrote them.
     const auto spawn = [&](const Uuid& id, std::string rest) -> Task<void> {
-      wal::TaskLog log;
-      log.id = id;
+      wal::StoredTask& log = host.store().add(id);
       const std::string text = id.text();
       wal::Synced synced;
       const std::string payload = R"("name":"echoes","version":1,"args":)" + rest;
-      host.log().append(log, wal::Entry{wal::RecordType::Spawn, text, payload}, wal::Level::sync,
-                        &synced);
+      host.store().append(log, wal::Entry{wal::RecordType::Spawn, text, payload}, wal::Level::sync,
+                          &synced);
       co_await synced.event.wait();
     };
     co_await spawn(bad, nested(70));

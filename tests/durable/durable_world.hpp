@@ -11,6 +11,8 @@
 
 #include "tiffany/durable/host.hpp"
 #include "tiffany/tiffany.hpp"
+#include "tiffany/wal/disk.hpp"
+#include "tiffany/wal/scan.hpp"
 
 namespace tiffany {
 

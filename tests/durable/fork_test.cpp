@@ -13,7 +13,7 @@ namespace fork_test {
 using namespace std::chrono_literals;
 
 class ForkTest : public MemoryTest {};
-TIFFANY_IN_BOTH_LAYOUTS(ForkTest);
+TIFFANY_IN_EVERY_STORE(ForkTest);
 
 int price = 0;
 std::vector<Uuid> promises;
@@ -183,16 +183,16 @@ TEST_P(ForkTest, D4_ACopyWithoutItsLastRecordHasNotComeToBe) {
   std::vector<std::string> lines = world.lines(id);
   const Uuid half = Uuid::derived(id, "half");
   world.live([&](Host& host) -> Task<void> {
-    wal::TaskLog copy;
-    copy.id = half;
+    wal::StoredTask& copy = host.store().add(half);
     for (std::string& line : lines) {
       const std::string with =
-          copy.records.empty() ? half.text() + "\",\"forked_at\":1000,\"fork_of\":\"" + id.text()
-                               : half.text();
+          host.store().count(copy) == 0
+              ? half.text() + "\",\"forked_at\":1000,\"fork_of\":\"" + id.text()
+              : half.text();
       line.replace(line.find(id.text()), 36, with);
-      host.log().append_copy(copy, line);
+      host.store().append_copy(copy, line);
     }
-    co_await host.log().flush();
+    co_await host.store().flush();
   });
   EXPECT_EQ(world.lines(half).size(), lines.size()) << "it is in the log";
   effects.clear();

@@ -7,6 +7,7 @@
 
 #include "tiffany/durable/host.hpp"
 #include "tiffany/tiffany.hpp"
+#include "tiffany/wal/log.hpp"
 
 namespace tiffany {
 namespace group_commit_test {
@@ -66,12 +67,12 @@ Task<wal::LogCounters> together(wal::LogOptions options, std::size_t tasks, int 
   const Registry known = types();
   Host host(known, std::move(options));
   co_await host.open();
-  const wal::LogCounters before = host.log().counters();
+  const wal::LogCounters before = host.store().counters();
   co_await scope([&](Scope& all) -> Task<void> {
     for (std::size_t i = 0; i < tasks; ++i) all.spawn(count, &host, steps);
     co_return;
   });
-  wal::LogCounters used = host.log().counters();
+  wal::LogCounters used = host.store().counters();
   used.records -= before.records;
   used.syncs -= before.syncs;
   co_await host.close();

@@ -12,7 +12,7 @@ namespace lifecycle_test {
 using namespace std::chrono_literals;
 
 class LifecycleTest : public MemoryTest {};
-TIFFANY_IN_BOTH_LAYOUTS(LifecycleTest);
+TIFFANY_IN_EVERY_STORE(LifecycleTest);
 
 Durable<std::string> works(Flow& flow) {
   co_await flow.step("one", [] { effects.push_back("one"); });

@@ -68,7 +68,7 @@ TEST(DurableMailbox, AgreesWithAPlainListWhateverIsPutAndTaken) {
 }
 
 class MailboxTest : public MemoryTest {};
-TIFFANY_IN_BOTH_LAYOUTS(MailboxTest);
+TIFFANY_IN_EVERY_STORE(MailboxTest);
 
 // Waits for a name while many signals of another one come, saves its state with them, and then takes them.
 Durable<int> hears_many(Flow& flow, int most) {
@@ -123,10 +123,10 @@ TEST_P(MailboxTest, HeartbeatsThatComeFasterThanTheDiskShareARecordAndTheLastOne
   only("beats_often", beats_often);
   Uuid id;
   world.live([&](Host& host) -> Task<void> {
-    const std::uint64_t before = host.log().counters().records;
+    const std::uint64_t before = host.store().counters().records;
     id = co_await host.start("beats_often", kBeats);
     EXPECT_EQ(co_await host.result<std::string>(id), std::to_string(kBeats));
-    EXPECT_LT(host.log().counters().records - before, 20u);
+    EXPECT_LT(host.store().counters().records - before, 20u);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "durable/memory_world.hpp"
+#include "durable/stores.hpp"
 
 namespace tiffany {
 
@@ -20,9 +21,12 @@ class Effects : public std::vector<std::string> {
 };
 inline Effects effects;
 
-class MemoryTest : public testing::TestWithParam<wal::Layout> {
+class MemoryTest : public testing::TestWithParam<StoreKind> {
  protected:
-  MemoryTest() : world(GetParam()) { effects.clear(); }
+  MemoryTest() : world(GetParam()) {
+    world.provider = GetParam().provider();
+    effects.clear();
+  }
 
   template <class R, class... As>
   void only(std::string name, Durable<R> (*body)(Flow&, As...)) {
@@ -46,10 +50,10 @@ class MemoryTest : public testing::TestWithParam<wal::Layout> {
   MemoryWorld world;
 };
 
-#define TIFFANY_IN_BOTH_LAYOUTS(suite)                                                          \
-  INSTANTIATE_TEST_SUITE_P(, suite, testing::Values(wal::Layout::journal, wal::Layout::files),  \
-                           [](const testing::TestParamInfo<wal::Layout>& layout) {              \
-                             return layout.param == wal::Layout::journal ? "journal" : "files"; \
-                           })
+// What these tests do is seen in the files of a log.
+#define TIFFANY_IN_BOTH_LAYOUTS(suite) \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::ValuesIn(StoreKind::logs()), StoreKind::name)
+#define TIFFANY_IN_EVERY_STORE(suite) \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::ValuesIn(StoreKind::all()), StoreKind::name)
 
 }  // namespace tiffany

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "durable/stores.hpp"
 #include "tiffany/durable/crash_test.hpp"
 #include "tiffany/tiffany.hpp"
 #include "tiffany/wal/scan.hpp"
@@ -18,6 +19,7 @@ class MemoryWorld : public CrashTest {
 
   // What the log says of one task, and of all.
   std::vector<std::string> lines(const Uuid& id) const {
+    if (provider != nullptr) return database_lines(disk, id);
     const wal::LogIndex index = wal::scan(*disk, "wal", layout);
     const wal::TaskLog* const task = index.find(id);
     if (task == nullptr) return {};

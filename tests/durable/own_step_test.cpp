@@ -98,7 +98,7 @@ class OwnStepTest : public MemoryTest {
     co_await within(1h, the_host->kill(id, "by its step"));
   }
 };
-TIFFANY_IN_BOTH_LAYOUTS(OwnStepTest);
+TIFFANY_IN_EVERY_STORE(OwnStepTest);
 
 TEST_P(OwnStepTest, WhatWouldWaitForItselfIsRefusedWithASentence) {
   for (const char* const type : {"calls", "calls_below"}) {

@@ -8,7 +8,7 @@ namespace tiffany {
 namespace replay_test {
 
 class ReplayTest : public MemoryTest {};
-TIFFANY_IN_BOTH_LAYOUTS(ReplayTest);
+TIFFANY_IN_EVERY_STORE(ReplayTest);
 
 TEST_P(ReplayTest, D5_TheSameSeedGivesTheSameTraceAndTheSameLog) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {

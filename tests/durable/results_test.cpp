@@ -107,10 +107,10 @@ TEST_P(ResultsTest, OpeningReadsTheFirstRecordOfATaskThatEndedAndNotItsResult) {
   disk->values_read = 0;
   live([&](Host& host) -> Task<void> {
     EXPECT_EQ(recovery.finished, ids.size());
-    EXPECT_EQ(host.log().counters().lines_read, ids.size());
+    EXPECT_EQ(host.store().counters().lines_read, ids.size());
     EXPECT_EQ(disk->values_read, 0u);
     EXPECT_EQ((co_await host.result<std::string>(ids[7])).size(), 1000u);
-    EXPECT_EQ(host.log().counters().lines_read, ids.size() + 1);
+    EXPECT_EQ(host.store().counters().lines_read, ids.size() + 1);
     EXPECT_EQ(host.info(ids[50])->detail.size(), 70'002u);
     EXPECT_EQ(disk->values_read, 1u);
     co_await host.close();

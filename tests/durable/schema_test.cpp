@@ -172,7 +172,7 @@ class SchemaTest : public MemoryTest {
   Uuid id;
   std::string arguments = "[]";
 };
-TIFFANY_IN_BOTH_LAYOUTS(SchemaTest);
+TIFFANY_IN_EVERY_STORE(SchemaTest);
 
 Task<void> nothing(Host&) { co_return; }
 

@@ -21,7 +21,7 @@ struct Point {
 TIFFANY_JSON(Point, x, names, weight)
 
 class StepsTest : public MemoryTest {};
-TIFFANY_IN_BOTH_LAYOUTS(StepsTest);
+TIFFANY_IN_EVERY_STORE(StepsTest);
 
 // ---- Values ----
 
@@ -335,7 +335,7 @@ class EffectsTest : public StepsTest {
     return result;
   }
 };
-TIFFANY_IN_BOTH_LAYOUTS(EffectsTest);
+TIFFANY_IN_EVERY_STORE(EffectsTest);
 
 TEST_P(EffectsTest, D3_AnIdempotentStepRunsAgainWithTheSameKey) {
   for (const bool suspends : {false, true}) {

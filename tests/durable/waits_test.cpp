@@ -14,7 +14,7 @@ namespace waits_test {
 using namespace std::chrono_literals;
 
 class WaitsTest : public MemoryTest {};
-TIFFANY_IN_BOTH_LAYOUTS(WaitsTest);
+TIFFANY_IN_EVERY_STORE(WaitsTest);
 
 std::vector<Uuid> promises;
 

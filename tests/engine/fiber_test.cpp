@@ -390,7 +390,7 @@ TEST(Fiber, T13_ASpawnBeyondTheLimitOfFibersIsDenied) {
           "A fiber was not spawned: the scheduler has 3 of 3 fibers that it may have. Wait "
           "for some to end, or raise Options::limit_fibers.");
     }
-    EXPECT_EQ(Scheduler::current()->denied(), 1u);
+    EXPECT_EQ(Scheduler::current()->counters().denied, 1u);
     spawn(number_after, 1ms, 1);  // other tasks are not concerned
     event.complete();
     fiber::yield();

@@ -104,7 +104,7 @@ TEST(Finally, OfTwoErrorsTheBodysIsThrownAndTheCleanupsIsReported) {
     EXPECT_EQ(what_of(co_await error_of(fail())), "body");
   };
   run_on_scheduler(scheduler, program);
-  EXPECT_EQ(scheduler.unseen_failures(), 1u);
+  EXPECT_EQ(scheduler.counters().unseen_failures, 1u);
   ASSERT_EQ(lines.all().size(), 1u);
   EXPECT_NE(lines.all()[0].find("threw from the cleanup of a finally() whose body had thrown "
                                 "already, so that this error cannot be thrown: cleanup"),
@@ -201,7 +201,7 @@ TEST(Finally, AnErrorOfTheCleanupOfACancelledBodyIsReportedAndTheCancelGoesOn) {
     EXPECT_TRUE(outcome.cancelled());
   };
   run_on_scheduler(scheduler, program);
-  EXPECT_EQ(scheduler.unseen_failures(), 1u);
+  EXPECT_EQ(scheduler.counters().unseen_failures, 1u);
   EXPECT_EQ(lines.all().size(), 1u);
 }
 

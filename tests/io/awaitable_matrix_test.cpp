@@ -1,265 +1,37 @@
 // Every combinator over every kind of awaitable: completion, cancel while parked, cancel before it has
 // begun. A table of awaitables times a table of combinators, in coroutines and in fibers, on both
 // reactors. What was cancelled has left no registration, and what comes afterwards is not lost.
-#include <gtest/gtest.h>
-#include <unistd.h>
+#include "io/awaitable_matrix.hpp"
 
-#include <array>
-#include <csignal>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
+#include <chrono>
+#include <thread>
 
-#include "io/reactors.hpp"
 #include "support/harness.hpp"
-#include "tiffany/io/offload.hpp"
-#include "tiffany/io/pipe.hpp"
-#include "tiffany/io/signals.hpp"
-#include "tiffany/io/socket.hpp"
-#include "tiffany/io/wait.hpp"
 
-namespace tiffany {
+namespace tiffany::matrix {
 namespace awaitable_matrix_test {
 
-using namespace std::chrono_literals;
 using test::what_of;
 
-// ---- The awaitables: how one is made, and how what it waits for comes ----
-
-struct Stage {
-  Stage() : sender(box.sender()) {}
-
-  Channel<int> values = channel<int>(1);
-  Channel<int> full = channel<int>(0);
-  Mailbox<int> box{4};
-  MailSender<int> sender;
-  ManualResetEvent event;
-  Mutex mutex;
-  std::optional<Mutex::Guard> held;
-  Promise<int> promise;
-  Promise<int> never;
-  Handle<int> handle;
-  Pipe pipe = make_pipe();
-  Listener listener = Listener::bind(Address::loopback(0));
-  Socket client;
-  Signals signals{SIGUSR2};
-  std::array<char, 8> room{};
-};
-
-Task<int> wait_for(Future<int> future) { co_return co_await future; }
-
-struct OfSleep {
-  static constexpr const char* name = "sleep";
-  static auto make(Stage&) { return sleep(3ms); }
-  static Task<void> fulfil(Stage&) { co_return; }
-};
-struct OfRecv {
-  static constexpr const char* name = "recv";
-  static auto make(Stage& stage) { return stage.values.receiver.recv(); }
-  static Task<void> fulfil(Stage& stage) { co_await stage.values.sender.send(1); }
-};
-struct OfSend {
-  static constexpr const char* name = "send";
-  static auto make(Stage& stage) { return stage.full.sender.send(1); }
-  static Task<void> fulfil(Stage& stage) {
-    const auto got = co_await stage.full.receiver.recv();
-    EXPECT_EQ(got, 1);
-  }
-};
-struct OfMailbox {
-  static constexpr const char* name = "mailbox";
-  static auto make(Stage& stage) { return stage.box.next(); }
-  static Task<void> fulfil(Stage& stage) {
-    EXPECT_EQ(stage.sender.post(1), Posted::accepted);
-    co_return;
-  }
-};
-struct OfEvent {
-  static constexpr const char* name = "event";
-  static auto make(Stage& stage) { return stage.event.wait(); }
-  static Task<void> fulfil(Stage& stage) {
-    stage.event.set();
-    co_return;
-  }
-};
-struct OfFuture {
-  static constexpr const char* name = "future";
-  static auto make(Stage& stage) { return stage.promise.future(); }
-  static Task<void> fulfil(Stage& stage) {
-    stage.promise.complete(1);
-    co_return;
-  }
-};
-struct OfHandle {
-  static constexpr const char* name = "handle";
-  static auto make(Stage& stage) {
-    if (!stage.handle) stage.handle = spawn(wait_for, stage.promise.future());
-    return stage.handle;
-  }
-  static Task<void> fulfil(Stage& stage) { return OfFuture::fulfil(stage); }
-};
-struct OfTask {
-  static constexpr const char* name = "task";
-  static auto make(Stage& stage) { return wait_for(stage.promise.future()); }
-  static Task<void> fulfil(Stage& stage) { return OfFuture::fulfil(stage); }
-};
-struct OfRead {
-  static constexpr const char* name = "read";
-  static auto make(Stage& stage) { return stage.pipe.read_end.read(stage.room); }
-  static Task<void> fulfil(Stage& stage) { co_await stage.pipe.write_end.write("x"); }
-};
-struct OfReadable {
-  static constexpr const char* name = "readable";
-  static auto make(Stage& stage) { return readable(stage.pipe.read_end.descriptor().fd()); }
-  static Task<void> fulfil(Stage& stage) { return OfRead::fulfil(stage); }
-};
-struct OfAccept {
-  static constexpr const char* name = "accept";
-  static auto make(Stage& stage) { return stage.listener.accept(); }
-  static Task<void> fulfil(Stage& stage) {
-    stage.client = co_await connect(stage.listener.local());
-  }
-};
-struct OfSignal {
-  static constexpr const char* name = "signal";
-  static auto make(Stage& stage) { return stage.signals.next(); }
-  static Task<void> fulfil(Stage&) {
-    EXPECT_EQ(kill(getpid(), SIGUSR2), 0);
-    co_return;
-  }
-};
-struct OfOffload {
-  static constexpr const char* name = "offload";
-  static auto make(Stage&) {
-    return offload([] { return 1; });
-  }
-  static Task<void> fulfil(Stage&) { co_return; }
-};
-struct OfGather {
-  static constexpr const char* name = "gather";
-  static auto make(Stage& stage) { return gather(stage.promise.future(), stage.promise.future()); }
-  static Task<void> fulfil(Stage& stage) { return OfFuture::fulfil(stage); }
-};
-struct OfRace {
-  static constexpr const char* name = "race";
-  static auto make(Stage& stage) {
-    return race(stage.never.future(), stage.values.receiver.recv());
-  }
-  static Task<void> fulfil(Stage& stage) { return OfRecv::fulfil(stage); }
-};
-struct OfWithin {
-  static constexpr const char* name = "within";
-  static auto make(Stage& stage) { return within(1h, stage.pipe.read_end.read(stage.room)); }
-  static Task<void> fulfil(Stage& stage) { return OfRead::fulfil(stage); }
-};
-
-// ---- The combinators ----
-
-struct Alone {
-  static constexpr const char* name = "alone";
-  template <class A>
-  static auto around(Stage&, A&& a) {
-    return detail::carry<std::remove_cvref_t<A>>(std::forward<A>(a));
-  }
-};
-struct InWithin {
-  static constexpr const char* name = "within";
-  template <class A>
-  static auto around(Stage&, A&& a) {
-    return within(1h, std::forward<A>(a));
-  }
-};
-struct InRace {
-  static constexpr const char* name = "race";
-  template <class A>
-  static auto around(Stage& stage, A&& a) {
-    return race(stage.never.future(), std::forward<A>(a));
-  }
-};
-struct InRaceWithTask {
-  static constexpr const char* name = "race with a task";
-  template <class A>
-  static auto around(Stage& stage, A&& a) {
-    return race(std::forward<A>(a), wait_for(stage.never.future()));
-  }
-};
-struct InAny {
-  static constexpr const char* name = "any";
-  template <class A>
-  static auto around(Stage& stage, A&& a) {
-    return any(stage.never.future(), std::forward<A>(a));
-  }
-};
-struct InGather {
-  static constexpr const char* name = "gather";
-  template <class A>
-  static auto around(Stage&, A&& a) {
-    return gather(yield(), std::forward<A>(a));
-  }
-};
-struct InAllSettled {
-  static constexpr const char* name = "all_settled";
-  template <class A>
-  static auto around(Stage&, A&& a) {
-    return all_settled(std::forward<A>(a), sleep(0ms));
-  }
-};
-struct InShield {
-  static constexpr const char* name = "shield";
-  template <class A>
-  static auto around(Stage&, A&& a) {
-    return shield(std::forward<A>(a));
-  }
-};
-
-// ---- The table ----
-
-struct Cell {
-  std::string name;
-  bool shielded;
-  Task<void> (*in_coroutine)(Stage&);
-  void (*in_fiber)(Stage&);
-  Task<void> (*plain)(Stage&);
-  Task<void> (*fulfil)(Stage&);
-};
-
-template <class Kind, class Combinator>
-Task<void> in_coroutine(Stage& stage) {
-  static_cast<void>(co_await Combinator::around(stage, Kind::make(stage)));
-}
-template <class Kind, class Combinator>
-void in_fiber(Stage& stage) {
-  static_cast<void>(await(Combinator::around(stage, Kind::make(stage))));
-}
-template <class Kind>
-Task<void> plain(Stage& stage) {
-  static_cast<void>(co_await Kind::make(stage));
-}
-
-template <class Kind, class... Combinators>
-void add_row(std::vector<Cell>& cells) {
-  (cells.push_back(Cell{std::string(Combinators::name) + " of " + Kind::name,
-                        std::is_same_v<Combinators, InShield>, &in_coroutine<Kind, Combinators>,
-                        &in_fiber<Kind, Combinators>, &plain<Kind>, &Kind::fulfil}),
-   ...);
-}
-template <class... Kinds>
-std::vector<Cell> table() {
-  std::vector<Cell> cells;
-  (add_row<Kinds, Alone, InWithin, InRace, InRaceWithTask, InAny, InGather, InAllSettled, InShield>(
-       cells),
-   ...);
-  return cells;
-}
-const std::vector<Cell>& cells() {
-  static const std::vector<Cell> all =
-      table<OfSleep, OfRecv, OfSend, OfMailbox, OfEvent, OfFuture, OfHandle, OfTask, OfRead,
-            OfReadable, OfAccept, OfSignal, OfOffload, OfGather, OfRace, OfWithin>();
+const Cells& cells() {
+  static const Cells all = [] {
+    Cells made;
+    add_core_rows(made);
+    add_sync_rows(made);
+    add_io_rows(made);
+    add_rows_of_tasks(made);
+    return made;
+  }();
   return all;
 }
 
-// ---- The tests ----
+// A thread that was left with a directory closes it when it has read it.
+std::size_t descriptors_in_the_end(std::size_t expected) {
+  for (int i = 0; i < 5000 && open_descriptors() != expected; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return open_descriptors();
+}
 
 enum class Engine : unsigned char { coroutine, fiber };
 
@@ -273,11 +45,11 @@ class AwaitableMatrix : public testing::TestWithParam<std::tuple<ReactorKind, En
   // Cancels itself first, if that is asked for, and then runs the cell.
   static Task<void> body(const Cell* cell, Stage* stage, bool cancel_first) {
     if (cancel_first) this_task::cancel("first");
-    co_await cell->in_coroutine(*stage);
+    co_await cell->in_coroutine(*cell, *stage);
   }
   static void fiber_body(const Cell* cell, Stage* stage, bool cancel_first) {
     if (cancel_first) this_task::cancel("first");
-    cell->in_fiber(*stage);
+    cell->in_fiber(*cell, *stage);
   }
   static Handle<void> begin(const Cell& cell, Stage& stage, Engine engine, bool cancel_first) {
     if (engine == Engine::fiber) return spawn_fiber(fiber_body, &cell, &stage, cancel_first);
@@ -309,7 +81,7 @@ class AwaitableMatrix : public testing::TestWithParam<std::tuple<ReactorKind, En
         EXPECT_EQ(scheduler.live_tasks(), 0u);
         EXPECT_EQ(scheduler.armed_timers(), 0u);
       }
-      EXPECT_EQ(open_descriptors(), descriptors);
+      EXPECT_EQ(descriptors_in_the_end(descriptors), descriptors);
       if (HasFailure()) return;
     }
   }
@@ -377,4 +149,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace awaitable_matrix_test
-}  // namespace tiffany
+}  // namespace tiffany::matrix

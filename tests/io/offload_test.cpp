@@ -11,18 +11,23 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "io/reactors.hpp"
 #include "support/harness.hpp"
+#include "support/owner.hpp"
 #include "tiffany/io/file.hpp"
 
 namespace tiffany {
 namespace offload_test {
 
 using namespace std::chrono_literals;
+using test::Aggregate;
+using test::alive_owners;
+using test::Owner;
 
 // Where a function on a thread is stuck until the test opens the gate. Opens by itself after a while,
 // so that a test that is wrong ends, too, and then says so.
@@ -161,6 +166,115 @@ TEST_P(OffloadTest, TheResultOfAnAbandonedFunctionEndsOnItsThread) {
   std::unique_lock lock(seen->mutex);
   ASSERT_TRUE(seen->changed.wait_for(lock, 10s, [&] { return seen->where.has_value(); }));
   EXPECT_NE(*seen->where, std::this_thread::get_id());
+}
+
+// ---- What it throws when nobody waits any more ----
+
+int throws_behind(const GatePtr& gate) {
+  gate->wait();
+  throw std::runtime_error("the disk is full");
+}
+
+Task<int> waits_for_what_throws(GatePtr gate) { co_return co_await offload(throws_behind, gate); }
+
+Task<void> hears_of(const std::vector<std::string>* log) {
+  for (int i = 0; i < 5000 && log->empty(); ++i) co_await sleep(1ms);
+}
+
+TEST_P(OffloadTest, WhatAnAbandonedFunctionThrowsIsReportedToTheLog) {
+  std::vector<std::string> log;
+  bool has_error = false;
+  Scheduler scheduler(options().log_to([&](const LogLine& line) {
+    log.emplace_back(line.message);
+    has_error = line.unseen_error != nullptr;
+  }));
+  auto task = scheduler.spawn(waits_for_what_throws, gate_).named("payer");
+  scheduler.step_until_idle();
+  gate_->wait_until_inside(1);
+  task.cancel();
+  scheduler.run();
+  EXPECT_TRUE(outcome_of(task, false).cancelled());
+  EXPECT_EQ(log.size(), 0u);
+  gate_->open();
+  scheduler.spawn(hears_of, &log);
+  scheduler.run();
+  ASSERT_EQ(log.size(), 1u);
+  EXPECT_NE(log[0].find("the disk is full"), std::string::npos) << log[0];
+  EXPECT_NE(log[0].find("payer"), std::string::npos) << log[0];
+  EXPECT_TRUE(has_error);
+  EXPECT_EQ(scheduler.counters().unseen_failures, 1u);
+}
+
+// Its end shows that the report of it has been written.
+class WitnessedError : public std::runtime_error {
+ public:
+  explicit WitnessedError(SeenPtr seen)
+      : runtime_error("the disk is full"), last_(std::move(seen)) {}
+
+ private:
+  Witness last_;
+};
+
+int throws_a_witness(const GatePtr& gate, SeenPtr seen) {
+  gate->wait();
+  throw WitnessedError(std::move(seen));
+}
+
+Task<int> waits_for_what_throws_a_witness(GatePtr gate, SeenPtr seen) {
+  co_return co_await offload(throws_a_witness, gate, seen);
+}
+
+TEST_P(OffloadTest, WhatAnAbandonedFunctionThrowsAfterItsSchedulerGoesToStandardError) {
+  const auto seen = std::make_shared<Witness::Seen>();
+  testing::internal::CaptureStderr();
+  {
+    Scheduler scheduler(options());
+    scheduler.spawn(waits_for_what_throws_a_witness, gate_, seen);
+    scheduler.step_until_idle();
+    gate_->wait_until_inside(1);
+  }
+  gate_->open();
+  {
+    std::unique_lock lock(seen->mutex);
+    EXPECT_TRUE(seen->changed.wait_for(lock, 10s, [&] { return seen->where.has_value(); }));
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("the disk is full"), std::string::npos) << said;
+}
+
+// ---- What it owns ----
+
+int number_in(Aggregate aggregate) { return aggregate.owner.number; }
+
+Task<int> offloads_what_owns() {
+  Aggregate one{1, Owner(1)};
+  const auto job = [one] { return one.owner.number; };
+  auto first = job;
+  auto second = job;
+  int sum = co_await offload(job);
+  sum += co_await offload(moved(first));
+  sum += co_await offload(number_in, one);
+  sum += co_await offload_joined(job);
+  sum += co_await offload_joined(moved(second));
+  sum += co_await offload_joined(number_in, one);
+  co_return sum + co_await offload(number_in, moved(one));
+}
+
+TEST_P(OffloadTest, FunctionsAndArgumentsThatOwnComeFromVariables) {
+  alive_owners = 0;
+  EXPECT_EQ(run(offloads_what_owns).value(), 7);
+  EXPECT_EQ(alive_owners, 0) << "something was destroyed twice, or not at all";
+}
+
+Task<int> leaves_its_variable() {
+  Aggregate one{1, Owner(1)};
+  auto call = offload(number_in, moved(one));
+  EXPECT_EQ(one.owner.number, -1) << "the thread must not use a variable of the task";
+  co_return co_await std::move(call);
+}
+
+TEST_P(OffloadTest, AMovedVariableIsMovedFromBeforeTheThreadBegins) {
+  EXPECT_EQ(run(leaves_its_variable).value(), 1);
 }
 
 Task<int> uses_its_frame(GatePtr gate) {

@@ -154,6 +154,29 @@ TEST(PressureGate, T15_TasksPassInTheOrderTheyCameWhenTheGateOpens) {
   EXPECT_EQ(trace, (Trace{"before", "first", "second"}));
 }
 
+// A reactor that knows only a clock refuses the read when the gate lets it through.
+TEST(PressureGate, AReadThatCannotBeginWhenTheGateOpensFailsItsOwnTaskAndNoOther) {
+  Pipe pipe = make_pipe();
+  Pressure pressure(0, 1);
+  pipe.read_end.hold_at(pressure);
+  Trace trace;
+  Trace log;
+  Scheduler scheduler(Options().virtual_time().log_to(
+      [&](const LogLine& line) { log.emplace_back(line.message); }));
+  pressure.add(1);
+  auto reader = scheduler.spawn(reads, &pipe.read_end, &pressure, &trace, std::string());
+  auto passer = scheduler.spawn(passes, &pressure, &trace, std::string("passed"));
+  scheduler.step_until_idle();
+  auto opener = scheduler.spawn(relieves, &pressure);
+  scheduler.run();
+  EXPECT_TRUE(outcome_of(opener, false).ok());
+  EXPECT_TRUE(outcome_of(passer, false).ok());
+  EXPECT_EQ(code_of(outcome_of(reader, false).error()), Errc::io_failed);
+  EXPECT_EQ(trace, Trace({"passed"}));
+  ASSERT_GE(log.size(), 1u);
+  EXPECT_NE(log[0].find("reactor"), std::string::npos) << log[0];
+}
+
 TEST(PressureGate, T15_MarksThatMakeNoSenseAreAnError) {
   EXPECT_EQ(code_of(thrown_by([] { Pressure pressure(2, 2); })), Errc::bad_argument);
 }

@@ -50,6 +50,19 @@ TEST_P(ProcessTest, T8_ACommandThatDoesNotReadItsInputIsNoError) {
   EXPECT_TRUE(run(shell, std::string("true"), std::string(1'000'000, 'x')).value().status.ok());
 }
 
+TEST_P(ProcessTest, AnExitStatusThatSomebodyElseTookIsAnErrorAndNoSuccess) {
+  struct sigaction ignored{};
+  struct sigaction before{};
+  ignored.sa_handler = SIG_IGN;
+  ASSERT_EQ(sigaction(SIGCHLD, &ignored, &before), 0);  // the kernel reaps children by itself then
+  const auto outcome = run(shell, std::string("exit 3"), std::string());
+  ASSERT_EQ(sigaction(SIGCHLD, &before, nullptr), 0);
+  ASSERT_TRUE(outcome.failed());
+  EXPECT_EQ(code_of(outcome.error()), Errc::io_failed);
+  EXPECT_NE(what_of(outcome.error()).find("SIGCHLD is ignored"), std::string::npos)
+      << what_of(outcome.error());
+}
+
 Task<ProcessOutput> with_limit(std::string script, std::size_t limit) {
   co_return co_await run_command(Command("sh").arg("-c").arg(script), {},
                                  RunOptions().limit(limit));

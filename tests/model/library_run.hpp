@@ -278,7 +278,7 @@ inline Lines final_states(const World& world) {
     lines.push_back(line);
   }
   lines.push_back("slices " + std::to_string(world.scheduler.slices()));
-  lines.push_back("denied " + std::to_string(world.scheduler.denied()));
+  lines.push_back("denied " + std::to_string(world.scheduler.counters().denied));
   for (int priority = 0; priority < 256; ++priority) {
     const auto times = world.scheduler.throttled(static_cast<std::uint8_t>(priority));
     if (times == 0) continue;

@@ -33,6 +33,8 @@ class Stage {
     latch.count_down();
     barrier.drop();
     condition.notify_one();
+    watch.set(1);
+    broadcast.send(1);
   }
   // Nobody got any of it, now or when it came.
   void expect_no_waits() {
@@ -48,6 +50,8 @@ class Stage {
     EXPECT_EQ(barrier.rounds(), 0u);
     EXPECT_EQ(barrier.waiting(), 0u);
     EXPECT_FALSE(door.locked());
+    EXPECT_TRUE(reader.has_changed()) << "somebody has seen the value";
+    EXPECT_EQ(listener.size(), 1u) << "somebody has received the value";
   }
 
   Channel<int> full = channel<int>(1);
@@ -61,6 +65,10 @@ class Stage {
   Barrier barrier{2};
   Mutex door;
   Condition condition;
+  Watch<int> watch;
+  Watch<int>::Reader reader = watch.reader();
+  Broadcast<int> broadcast{1};
+  Broadcast<int>::Receiver listener = broadcast.subscribe();
 
  private:
   std::optional<Mutex::Guard> taken_;
@@ -95,6 +103,8 @@ Task<void> in_condition(Stage& stage) {
   auto guard = co_await stage.door.lock();
   co_await stage.condition.wait(guard);
 }
+Task<void> in_changed(Stage& stage) { static_cast<void>(co_await stage.reader.changed()); }
+Task<void> in_recv_broadcast(Stage& stage) { static_cast<void>(co_await stage.listener.recv()); }
 Task<void> in_race(Stage& stage) {
   co_await race(stage.empty.receiver.recv(), stage.mutex.lock(), stage.full.sender.send(1));
 }
@@ -126,6 +136,8 @@ const BlockingCall kAnsweredAtOnce[] = {
     {"Event", in_event},
     {"Latch", in_latch},
     {"Barrier", in_barrier},
+    {"Changed", in_changed},
+    {"RecvBroadcast", in_recv_broadcast},
     {"Race", in_race},
     {"RaceOfMany", in_race_of_many},
     {"WithinRecv", in_within_recv},

@@ -213,7 +213,7 @@ TEST(TestScheduler, T20_OfTwoEventsThatThrowAtOneTimeTheSecondIsReported) {
   test.at(1ms, [] { throw std::runtime_error("thrown"); });
   test.at(1ms, [] { throw std::runtime_error("at the same time"); });
   EXPECT_EQ(what_of(thrown_by([&] { test.advance(1ms); })), "thrown");
-  EXPECT_EQ(test.scheduler().unseen_failures(), 1u);
+  EXPECT_EQ(test.scheduler().counters().unseen_failures, 1u);
   ASSERT_EQ(test.unseen_errors().size(), 1u);
 }
 

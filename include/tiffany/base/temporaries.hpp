@@ -14,6 +14,7 @@
 
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "tiffany/base/type_name.hpp"
 
@@ -43,11 +44,17 @@ inline constexpr bool never_braced = false;
 
 // What std::move is, for arguments of awaited functions: says that the object is a variable and no
 // temporary, which a compiler with the defect cannot be asked. `co_await sender.send(moved(message))`.
+// The called function moves from the variable before it returns. A Moved refers to the variable and
+// cannot be copied, so that nothing keeps it: spawn(f, moved(message)) does not compile.
 template <class T>
 class Moved {
  public:
+  using value_type = T;
   explicit Moved(T& from) noexcept : from_(&from) {}
-  operator T&&() const noexcept { return static_cast<T&&>(*from_); }
+  Moved(const Moved&) = delete;
+  Moved& operator=(const Moved&) = delete;
+  operator T&&() const noexcept { return get(); }
+  T&& get() const noexcept { return static_cast<T&&>(*from_); }
 
  private:
   T* from_;
@@ -93,6 +100,24 @@ constexpr bool owns_captures() noexcept {
   return false;
 #endif
 }
+
+template <class T>
+inline constexpr bool kIsMoved = false;
+template <class T>
+inline constexpr bool kIsMoved<Moved<T>> = true;
+
+// The variable behind moved(), as an rvalue; any other argument as it is. For functions that store
+// their arguments, or look at the type.
+template <class V>
+constexpr decltype(auto) unmoved(V&& value) noexcept {
+  if constexpr (kIsMoved<std::remove_cvref_t<V>>) {
+    return value.get();
+  } else {
+    return static_cast<V&&>(value);
+  }
+}
+template <class V>
+using Unmoved = std::decay_t<decltype(unmoved(std::declval<V>()))>;
 
 // For the arguments of what is awaited.
 template <class V>

@@ -119,9 +119,17 @@ class CancelRegion {
   Scope* scope() const noexcept { return scope_; }
   CancelRegion* outer() const noexcept { return outer_; }
 
+  // ---- What the regions of a task come to ----
+
+  // The innermost reason that no shield hides; null when the code may go on.
+  static const CancelReasonPtr* effective_reason(const TaskRecord& task) noexcept;
+  // A shield stands between the code and a cancel of the task.
+  static bool shields(const TaskRecord& task) noexcept;
+  // A deadline around the task, or around what it is part of, will end its wait.
+  static bool wait_can_time_out(const TaskRecord& task) noexcept;
+
  private:
   friend struct DebugLayout;
-  friend class Scheduler;
 
   TaskRecord* task_;
   CancelRegion* outer_;

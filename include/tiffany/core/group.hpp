@@ -20,15 +20,15 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "tiffany/core/group_call.hpp"
+#include "tiffany/core/group_results.hpp"
 #include "tiffany/core/handle.hpp"
 
 namespace tiffany {
@@ -49,148 +49,6 @@ using HandleOf = std::remove_cvref_t<decltype(*std::begin(std::declval<R&>()))>;
 template <class R>
 concept WaitableRange =
     requires(R& range) { std::end(range); } && WaitableHandle<detail::HandleOf<R>>;
-
-enum class GroupMode : std::uint8_t {
-  gather,   // until all have completed, or one has not
-  settled,  // until all have settled
-  race,     // until one has settled
-  any,      // until one has completed, or all have not
-};
-
-// The part that knows no types: a call that registers with a number of waitables.
-class GroupCall : public SystemCall {
- public:
-  // One for each awaited waitable; the derived call owns the array, or who made it.
-  struct Entry {
-    Waiter waiter;
-    Waitable* target = nullptr;
-  };
-
-  Answer start(Scheduler& scheduler, TaskRecord& task);
-  void withdraw(TaskRecord& task) noexcept override;
-  void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override;
-  std::string describe() const override;
-  void visit_waits(WaitVisitor& visitor) const override;
-  bool needs_all() const noexcept override {
-    return mode_ == GroupMode::gather || mode_ == GroupMode::settled;
-  }
-
- protected:
-  explicit GroupCall(GroupMode mode) noexcept : mode_(mode) {}
-  GroupCall(GroupCall&& other) noexcept : SystemCall(), mode_(other.mode_) {}
-  ~GroupCall() = default;
-
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  // The one that decided, or kNone when all had to be waited for.
-  std::size_t decided() const noexcept { return decided_; }
-  // Throws the error of the one that decided a gather or race, if it has one.
-  void throw_decided() const;
-
-  // What the awaited tasks have told, for the log of the running one. In two steps, so that a result
-  // that cannot be copied leaves the log as it was: everything that can fail is done when this is
-  // made, before the results are taken.
-  class LogMerge {
-   public:
-    explicit LogMerge(const GroupCall& call) {
-      if (call.told_) [[unlikely]]
-        prepare(call);
-    }
-    void commit() noexcept {
-      if (log_ != nullptr) [[unlikely]]
-        log_->set_told(std::move(last_));
-    }
-
-   private:
-    void prepare(const GroupCall& call);
-    TaskLog* log_ = nullptr;
-    Ref<LogLink> last_;
-  };
-
-  void attach(Entry* entries, std::size_t count) noexcept {
-    entries_ = entries;
-    count_ = count;
-  }
-
- private:
-  bool decides(TaskState state) const noexcept;
-
-  Entry* entries_ = nullptr;
-  std::size_t count_ = 0;
-  std::size_t left_ = 0;
-  std::size_t decided_ = kNone;
-  GroupMode mode_;
-  bool told_ = false;  // one of those that settled left something for the log
-};
-
-// What gather and all_settled give: a std::tuple with get<I>(), so that `auto [a, b] = co_await
-// gather(x, y)` and `both.get<0>()` mean the same. Unit stands for void.
-template <class... Ts>
-class Gathered : public std::tuple<ValueOf<Ts>...> {
- public:
-  explicit Gathered(ValueOf<Ts>... values) : std::tuple<ValueOf<Ts>...>(std::move(values)...) {}
-
-  template <std::size_t I>
-  auto& get() noexcept {
-    return std::get<I>(tuple());
-  }
-  template <std::size_t I>
-  const auto& get() const noexcept {
-    return std::get<I>(tuple());
-  }
-  std::tuple<ValueOf<Ts>...>& tuple() noexcept { return *this; }
-  const std::tuple<ValueOf<Ts>...>& tuple() const noexcept { return *this; }
-};
-
-// What race and any give: which contender was decided, its value, and what is left of the others.
-//
-//   auto [which, value, rest] = co_await race(a, b);
-//
-// `value` is a T when all contenders give a T, else a std::variant with one alternative for each
-// contender; Unit stands for void. `rest` depends on what was raced: a std::vector of the handles that
-// did not win, when a range of handles was raced; what the losers have given all the same, when calls
-// were started that cannot be taken back in the same instant (engine/combine.hpp); else nothing.
-template <class T, class Rest = Unit>
-struct Won {
-  using Value = ValueOf<T>;
-  Won(std::size_t which, Value what, Rest others = Rest())
-      : index(which), value(std::move(what)), rest(std::move(others)) {}
-
-  // The value of the I-th contender, which must be the one that was decided.
-  template <std::size_t I>
-  auto& get() {
-    if constexpr (requires { std::get_if<I>(&value); }) {
-      return std::get<I>(value);
-    } else {
-      return value;
-    }
-  }
-
-  std::size_t index;
-  Value value;
-  [[no_unique_address]] Rest rest;
-};
-
-// The winner of a race over a range of handles.
-template <class H>
-using Raced = Won<typename H::value_type, std::vector<H>>;
-
-namespace detail {
-
-template <class First, class... Rest>
-inline constexpr bool all_same = (std::is_same_v<First, Rest> && ...);
-
-// The one type of all results, or a variant of them.
-template <class... Ts>
-struct OneOf {
-  using type = std::variant<ValueOf<Ts>...>;
-};
-template <class T, class... Ts>
-  requires all_same<T, Ts...>
-struct OneOf<T, Ts...> {
-  using type = T;
-};
-
-}  // namespace detail
 
 namespace detail {
 
@@ -377,30 +235,6 @@ class [[nodiscard("race waits only when awaited: co_await race(...)")]] RaceFixe
   }
 };
 
-// The same wait over waitables that somebody else keeps, with no types: engine/combine.hpp is built
-// of it. Kept in a variable, and asked for what came of it after the wait.
-template <GroupMode kMode>
-class GroupWait final : public GroupCall {
- public:
-  static constexpr CallName call_name{kMode == GroupMode::gather    ? "gather"
-                                      : kMode == GroupMode::settled ? "all_settled"
-                                      : kMode == GroupMode::race    ? "race"
-                                                                    : "any"};
-  using GroupCall::decided;
-  using GroupCall::kNone;
-  using GroupCall::LogMerge;
-  using GroupCall::throw_decided;
-
-  GroupWait() noexcept : GroupCall(kMode) {}
-  // The entries must outlive the wait, and everything that is asked after it.
-  void over(std::vector<Entry>& entries) noexcept { attach(entries.data(), entries.size()); }
-  template <std::size_t N>
-  void over(std::array<Entry, N>& entries) noexcept {
-    attach(entries.data(), N);
-  }
-  void finish() const noexcept {}
-};
-
 namespace detail {
 
 template <WaitableRange R>
@@ -451,10 +285,3 @@ auto race(R&& handles) {
 }
 
 }  // namespace tiffany
-
-template <class... Ts>
-struct std::tuple_size<tiffany::Gathered<Ts...>>
-    : std::integral_constant<std::size_t, sizeof...(Ts)> {};
-template <std::size_t I, class... Ts>
-struct std::tuple_element<I, tiffany::Gathered<Ts...>>
-    : std::tuple_element<I, std::tuple<tiffany::ValueOf<Ts>...>> {};

@@ -20,6 +20,8 @@ class BlockingWork : public std::enable_shared_from_this<BlockingWork> {
  public:
   virtual ~BlockingWork() = default;
   virtual int run() noexcept = 0;
+  // Called on the same thread after run() when nobody waits for the result any more.
+  virtual void abandoned() noexcept {}
 };
 
 class Operation {

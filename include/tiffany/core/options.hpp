@@ -17,6 +17,11 @@
 
 namespace tiffany {
 
+namespace detail {
+class Loop;
+class Watch;
+}  // namespace detail
+
 // A line a task wrote with log(), or that the runtime wrote for it.
 struct LogLine {
   Time time;
@@ -171,7 +176,8 @@ class Options {
   }
 
  private:
-  friend class Scheduler;
+  friend class detail::Loop;
+  friend class detail::Watch;
 
   // Enough that a loop over results that are all there is not slowed by the queue (a switch costs
   // about as much as eight such calls), small enough that its neighbours wait microseconds.

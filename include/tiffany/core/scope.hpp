@@ -22,6 +22,12 @@
 
 namespace tiffany {
 
+namespace detail {
+class Limits;
+class Loop;
+class Teardown;
+}  // namespace detail
+
 // Thrown by a scope block that was cancelled by itself (its deadline, or Scope::cancel) before it
 // had run to its end. All tasks of the scope have ended when it is thrown.
 class ScopeCancelled : public Error {
@@ -132,7 +138,11 @@ class Scope {
   Join join() noexcept { return Join(*this); }
 
  private:
+  friend class CancelRegion;
   friend struct DebugLayout;
+  friend class detail::Limits;
+  friend class detail::Loop;
+  friend class detail::Teardown;
   friend class Scheduler;
   struct RootTag {};
   Scope(Scheduler& scheduler, RootTag) noexcept;

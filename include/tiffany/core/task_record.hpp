@@ -27,6 +27,12 @@ class AsyncTrace;
 class Scope;
 class SystemCall;
 
+namespace detail {
+class Loop;
+class Reports;
+class Teardown;
+}  // namespace detail
+
 inline constexpr std::uint8_t kSystemPriority = 0;
 inline constexpr std::uint8_t kDefaultPriority = 10;
 
@@ -170,6 +176,9 @@ class TaskRecord : public Waitable {
   friend class CancelRegion;
   friend class Dependencies;
   friend struct DebugLayout;
+  friend class detail::Loop;
+  friend class detail::Reports;
+  friend class detail::Teardown;
   friend class ReadyQueue;
   friend class Scheduler;
   friend class Scope;
@@ -204,6 +213,7 @@ class TaskRecord : public Waitable {
   // What cancel_reason() gives, where it is kept. Without memory for that, its cause is.
   const CancelReasonPtr* own_reason() const noexcept;
   void keep_reason(CancelReasonPtr reason) noexcept;
+  void keep_trace(std::shared_ptr<const AsyncTrace> trace) noexcept;
   void dispose_of_rest() noexcept;
   // To standard error: its scheduler is gone, or has no memory for more.
   void report_failure_briefly() const noexcept;

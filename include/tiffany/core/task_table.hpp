@@ -67,12 +67,21 @@ class TaskTable {
 
   template <class Visit>
   void for_each(Visit visit) const {
+    static_cast<void>(find_if([&](TaskRecord& record) {
+      visit(record);
+      return false;
+    }));
+  }
+  // The first record, in the order of the slots, of which this is true; null when there is none.
+  template <class Predicate>
+  TaskRecord* find_if(Predicate predicate) const {
     for (std::byte* block : blocks_) {
       for (std::uint32_t i = 0; i < kPerBlock; ++i) {
         std::byte* memory = block + i * sizeof(TaskRecord);
-        if (is_live(memory)) visit(*record_in(memory));
+        if (is_live(memory) && predicate(*record_in(memory))) return record_in(memory);
       }
     }
+    return nullptr;
   }
 
  private:

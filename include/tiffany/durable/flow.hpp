@@ -115,7 +115,7 @@ class Flow {
   detail::HandleCall<T> spawn(TypeName type, Args&&... args) {
     (detail::refuse_destroyed_twice<Args>(), ...);
     return detail::HandleCall<T>(*state_, &detail::issue_child, std::move(type.text),
-                                 detail::arguments_json(args...), type.site);
+                                 detail::arguments_json(detail::unmoved(args)...), type.site);
   }
 
   template <class... Ts>
@@ -179,7 +179,7 @@ class Flow {
   template <class S>
   Durable<void> checkpoint(S&& state, Site site = Site::current()) {
     detail::refuse_destroyed_twice<S>();
-    return detail::make_checkpoint(*state_, to_json(state), site);
+    return detail::make_checkpoint(*state_, to_json(detail::unmoved(state)), site);
   }
   // The state of the last checkpoint; `initial` when there was none. To be asked for first.
   template <class S>

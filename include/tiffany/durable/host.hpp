@@ -42,8 +42,8 @@
 #include "tiffany/durable/durable.hpp"
 #include "tiffany/durable/flow.hpp"
 #include "tiffany/sync/event.hpp"
-#include "tiffany/wal/log.hpp"
-#include "tiffany/wal/scan.hpp"
+#include "tiffany/wal/log_options.hpp"
+#include "tiffany/wal/record_store.hpp"
 
 namespace tiffany {
 
@@ -195,7 +195,7 @@ class Host {
   template <class... Args>
   Task<Uuid> start(std::string type, Args&&... args) {
     (detail::refuse_destroyed_twice<Args>(), ...);
-    return start_new(std::move(type), detail::arguments_json(args...));
+    return start_new(std::move(type), detail::arguments_json(detail::unmoved(args)...));
   }
   // With an id of the caller's choice: a second start with the same one, the same type and the same arguments is the
   // same task, also after a restart and when it is in the archive. With another type or other arguments it is refused
@@ -205,7 +205,7 @@ class Host {
   template <class... Args>
   Task<Uuid> start_as(Uuid id, std::string type, Args&&... args) {
     (detail::refuse_destroyed_twice<Args>(), ...);
-    return start_json(std::move(type), detail::arguments_json(args...), id);
+    return start_json(std::move(type), detail::arguments_json(detail::unmoved(args)...), id);
   }
   // The same, with the arguments as an array, which must be those of the task.
   Task<Uuid> start_json(std::string type, std::string arguments, Uuid id);
@@ -221,7 +221,7 @@ class Host {
   template <class T>
   Task<void> signal(Uuid task, std::string name, T&& value) {
     detail::refuse_destroyed_twice<T>();
-    return signal_json(task, std::move(name), to_json(value));
+    return signal_json(task, std::move(name), to_json(detail::unmoved(value)));
   }
   Task<void> signal_json(Uuid task, std::string name, std::string value);
   // Keeps a promise. True for the first who does; what comes later is ignored, also after the end of the task, and is
@@ -229,7 +229,7 @@ class Host {
   template <class T>
   Task<bool> complete(Uuid promise, T&& value) {
     detail::refuse_destroyed_twice<T>();
-    return complete_json(promise, to_json(value), true);
+    return complete_json(promise, to_json(detail::unmoved(value)), true);
   }
   // Or breaks it: `value` is then a sentence.
   Task<bool> complete_json(Uuid promise, std::string value, bool success);
@@ -255,7 +255,8 @@ class Host {
   std::optional<DurableInfo> info(Uuid task) const;
   // Those in the log.
   std::vector<DurableInfo> tasks() const;
-  wal::Log& log();
+  // Where the records are. Needs an open host.
+  wal::RecordStore& store();
 
  private:
   Task<Uuid> start_new(std::string type, std::string arguments);

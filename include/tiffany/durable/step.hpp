@@ -96,7 +96,7 @@ class StepOptions {
   StepOptions&& transactional(Ask&& ask) && {
     detail::refuse_destroyed_twice<Ask>();
     effect = StepEffect::transactional;
-    find = std::forward<Ask>(ask);
+    find = detail::unmoved(std::forward<Ask>(ask));
     return std::move(*this);
   }
   // At least once in all, with pauses and a factor that are not negative; Errc::bad_argument otherwise.

@@ -109,7 +109,7 @@ class AwaitTask {
     Scheduler::Trampoline::next = callee_.address();
   }
   T await_resume() {
-    std::exception_ptr& flying = Scheduler::current()->flying;
+    std::exception_ptr& flying = Scheduler::current()->flying();
     if (flying != nullptr) [[unlikely]]
       std::rethrow_exception(std::exchange(flying, nullptr));
     if constexpr (!std::is_void_v<T>) return callee_.promise().take();

@@ -9,8 +9,9 @@
 //
 // Cancel. Before start: the function is not called. While parked: it is not called when no thread has
 // begun it. A function that runs cannot be stopped: it is abandoned. The task goes on at once, the
-// thread runs the function to its end, and function, arguments and result (or exception) are
-// destroyed on that thread. After completion: the result wins, and the next suspension throws.
+// thread runs the function to its end, and function, arguments and result are destroyed on that
+// thread. What the function throws is reported to the log of the scheduler, or to standard error when
+// the scheduler is gone. After completion: the result wins, and the next suspension throws.
 //
 // So the function must own what it uses: no references to variables of the task that awaits it, which
 // may be gone. Where it has to use them, use offload_joined, whose cancel waits for the function.
@@ -27,11 +28,26 @@
 #include <utility>
 
 #include "tiffany/base/temporaries.hpp"
+#include "tiffany/core/inbox.hpp"
 #include "tiffany/io/io_call.hpp"
 
 namespace tiffany {
 
 namespace detail {
+
+// Who left a function to its thread, and who is told of what the function throws.
+class AbandonedBy {
+ public:
+  // On the scheduler's thread, before the reactor may abandon the function.
+  void set(const TaskRecord& task) noexcept;
+  // On the thread of the function. Nobody is told when set() was not called.
+  void report(const std::exception_ptr& error) const noexcept;
+
+ private:
+  bool set_ = false;
+  std::weak_ptr<Inbox> inbox_;  // a function that is stuck keeps nothing of a scheduler
+  std::string who_;
+};
 
 // The function, what it is called with, and what comes of it: shared by the thread and the waiter.
 template <class F, class... Args>
@@ -56,9 +72,13 @@ class OffloadedWork final : public BlockingWork {
     }
     return 0;
   }
+  void abandoned() noexcept override {
+    if (error != nullptr) by.report(error);
+  }
 
   std::optional<Value> value;
   std::exception_ptr error;
+  AbandonedBy by;
 
  private:
   F f_;
@@ -82,6 +102,14 @@ class [[nodiscard("offload does nothing until awaited: co_await offload(...)")]]
     joined = join;
     flags = lane;
   }
+  bool take_back(TaskRecord& task) noexcept override {
+    may_abandon(task);
+    return IoCall::take_back(task);
+  }
+  void withdraw(TaskRecord& task) noexcept override {
+    may_abandon(task);
+    IoCall::withdraw(task);
+  }
   T finish() {
     if (work_->error != nullptr) std::rethrow_exception(std::move(work_->error));
     outcome();
@@ -93,6 +121,10 @@ class [[nodiscard("offload does nothing until awaited: co_await offload(...)")]]
   std::string subject() const override {
     return flags == kNames ? "a thread for names of hosts" : "a thread";
   }
+  // A look-up of a name changes nothing: that it fails after its task has given up says nothing new.
+  void may_abandon(const TaskRecord& task) noexcept {
+    if (flags != kNames) work_->by.set(task);
+  }
 
   std::shared_ptr<Work> work_;
 };
@@ -101,10 +133,11 @@ namespace detail {
 
 template <class F, class... Args>
 auto offload_to(Operation::Lane lane, bool join, F&& f, Args&&... args) {
-  using Work = OffloadedWork<std::decay_t<F>, std::decay_t<Args>...>;
-  return Offload<std::decay_t<F>, std::decay_t<Args>...>(
-      std::make_shared<Work>(std::in_place, std::forward<F>(f), std::forward<Args>(args)...), join,
-      lane);
+  using Work = OffloadedWork<Unmoved<F>, Unmoved<Args>...>;
+  return Offload<Unmoved<F>, Unmoved<Args>...>(
+      std::make_shared<Work>(std::in_place, unmoved(std::forward<F>(f)),
+                             unmoved(std::forward<Args>(args))...),
+      join, lane);
 }
 
 }  // namespace detail

@@ -120,8 +120,9 @@ class Process {
   void kill(int signal) const noexcept;
   // To the process and its children; with same_group(), to the process alone. Harmless as above.
   void kill_group(int signal) const noexcept;
-  // May be awaited again, and gives the same. Children of the process that are left go on. Cancel: the
-  // process goes on until it is destroyed.
+  // May be awaited again, and gives the same. Children of the process that are left go on. Throws
+  // IoError (ECHILD) when the exit status is lost, because SIGCHLD is ignored in this program or
+  // somebody else has reaped the process. Cancel: the process goes on until it is destroyed.
   Task<ExitStatus> wait();
   // Until it has ended, without reaping it, so that kill_group() still reaches its children. Cancel:
   // as wait().
@@ -138,6 +139,7 @@ class Process {
   ByteStream output_;
   ByteStream errors_;
   ExitStatus status_;
+  int lost_status_ = 0;  // an errno: why status_ says nothing
   bool own_group_ = true;
   bool ended_ = true;
 };

@@ -34,98 +34,16 @@
 #include "tiffany/sync/event.hpp"
 #include "tiffany/sync/mutex.hpp"
 #include "tiffany/wal/disk.hpp"
+#include "tiffany/wal/log_options.hpp"
 #include "tiffany/wal/record.hpp"
+#include "tiffany/wal/record_store.hpp"
 #include "tiffany/wal/scan.hpp"
+#include "tiffany/wal/ticket.hpp"
+#include "tiffany/wal/wall_clock.hpp"
 
 namespace tiffany::wal {
 
-class LogOptions {
- public:
-  explicit LogOptions(std::string where = "wal") : directory(std::move(where)) {}
-
-  std::string directory;
-  Layout layout = Layout::journal;
-  // Of the journal: how large its segments become. An owner begins with a small one, and each is four times as large
-  // as the one before. At least 4 KiB; a record that is longer than a segment makes its segment longer.
-  std::size_t segment_size = std::size_t{16} << 20;
-  // Whoever wants to append more than this without any of it being synced has to wait.
-  std::size_t most_queued = std::size_t{1} << 20;
-  std::shared_ptr<Disk> disk{};  // default: system_disk()
-  // Time of the first moment of the scheduler's clock, in microseconds since 1970. Default: by the
-  // clock of the system; under a virtual clock, the time of the youngest record.
-  std::int64_t epoch_time = -1;
-  std::int64_t process = -1;  // what the log says of its owner. Default: the number of this process
-};
-
-namespace detail {
-// A place in a ring of those who wait.
-struct TicketLink {
-  TicketLink() noexcept = default;
-  ~TicketLink() { leave(); }
-  TicketLink(const TicketLink&) = delete;
-  TicketLink& operator=(const TicketLink&) = delete;
-  void leave() noexcept {
-    before->after = after;
-    after->before = before;
-    before = after = this;
-  }
-  TicketLink* before = this;
-  TicketLink* after = this;
-};
-}  // namespace detail
-
-// Whoever waits for a record to be on the disk. One that goes before is not told.
-class Ticket : private detail::TicketLink {
- public:
-  // An error: it is not, and never will be.
-  virtual void synced(std::exception_ptr error) noexcept = 0;
-
- protected:
-  Ticket() noexcept = default;
-  ~Ticket() = default;
-
- private:
-  friend class TicketList;
-};
-
-// One who awaits it.
-class Synced final : public Ticket {
- public:
-  ManualResetEvent event;
-  std::exception_ptr error;
-  void synced(std::exception_ptr failed) noexcept override {
-    error = std::move(failed);
-    event.set();
-  }
-};
-
-// In the order in which they came.
-class TicketList {
- public:
-  TicketList() noexcept = default;
-  TicketList(TicketList&& other) noexcept { take(other); }
-  TicketList& operator=(TicketList&&) = delete;
-  ~TicketList() {
-    while (pop() != nullptr) {
-    }
-  }
-  void push(Ticket& ticket) noexcept { insert(ticket, ticket); }
-  // All of the others, behind those that are here.
-  void take(TicketList& others) noexcept;
-  // Null when there is none.
-  Ticket* pop() noexcept;
-
- private:
-  void insert(detail::TicketLink& first, detail::TicketLink& last) noexcept;
-  detail::TicketLink ends_;
-};
-
-struct LogCounters {
-  std::uint64_t records = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t syncs = 0;
-  std::uint64_t lines_read = 0;  // records that were read back, by line(), line_alone() and lines()
-};
+using LogCounters = StoreCounters;
 
 class Log : public std::enable_shared_from_this<Log> {
  public:
@@ -191,13 +109,7 @@ class Log : public std::enable_shared_from_this<Log> {
   const LogCounters& counters() const noexcept { return counters_; }
   const LogOptions& options() const noexcept { return options_; }
   Disk& disk() noexcept { return *options_.disk; }
-  // Now, in microseconds since 1970; constant within a turn of the scheduler.
-  std::int64_t wall_time() const noexcept;
-  // By how many microseconds the clock was behind the youngest record when the log was opened: zero, unless it was set
-  // back. wall_time() goes on from that record then, and is ahead of the clock by so much.
-  std::int64_t clock_behind() const noexcept { return clock_behind_; }
-  // When the clock of the scheduler will show that time.
-  Time scheduler_time(std::int64_t wall) const noexcept;
+  const WallClock& clock() const noexcept { return clock_; }
 
  protected:
   Log(Scheduler& scheduler, LogOptions options);
@@ -243,7 +155,6 @@ class Log : public std::enable_shared_from_this<Log> {
 
  private:
   Task<void> write_values();
-  void set_clock(const LogIndex& index);
   class Writing;
   void start_writing();
   static Task<void> write_loop(Writing writing);
@@ -254,8 +165,7 @@ class Log : public std::enable_shared_from_this<Log> {
 
   std::unique_ptr<DiskLock> lock_;
   std::uint64_t epoch_ = 0;
-  std::int64_t offset_ = 0;  // wall time minus the scheduler's, in microseconds
-  std::int64_t clock_behind_ = 0;
+  WallClock clock_;
   std::int64_t stamped_ = -1;
   std::string stamp_;
   std::size_t queued_ = 0;

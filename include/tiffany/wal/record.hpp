@@ -103,6 +103,8 @@ enum class LineFault : std::uint8_t {
 
 // Reads the envelope of one line (without its line break).
 LineFault read_line(std::string_view line, std::uint32_t seed, RecordView& view) noexcept;
+// A line with its line break that has been checked before, taken apart; `line` must stay.
+RecordView view_of(const std::string& line) noexcept;
 // The two checksums of a line with LineFault::checksum, for the report.
 struct Checksums {
   std::string found;

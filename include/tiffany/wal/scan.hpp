@@ -17,14 +17,11 @@
 
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/wal/disk.hpp"
+#include "tiffany/wal/log_options.hpp"
 #include "tiffany/wal/record.hpp"
+#include "tiffany/wal/record_store.hpp"
 
 namespace tiffany::wal {
-
-enum class Layout : std::uint8_t {
-  journal,  // segments that all tasks share: <number>.journal
-  files,    // a file for each task: <uuid>.wal
-};
 
 // Where a line is. `file` is the number of a segment; zero in the other layout.
 struct Position {
@@ -33,22 +30,14 @@ struct Position {
   std::uint64_t offset = 0;
 };
 
-// What is known of one task.
-struct TaskLog {
-  Uuid id;
+// What is known of one task of a log.
+struct TaskLog : StoredTask {
   std::vector<Position>
-      records;  // Spawn, the last Checkpoint if there is one, and what came after it
-  std::uint64_t last_seq = 0;
-  std::uint64_t forked_at = 0;  // a copy of another one's log: it has come to be with this record
-  std::uint64_t order = 0;      // which record of the whole log was its last
-  std::uint64_t size = 0;       // of its file, where it has one, with what is not written yet
-  std::uint64_t proven = 0;     // so much of its file, where it has one, is known to be on the disk
-  bool ended = false;
-  bool failed = false;      // how it ended: with an error,
-  bool cancelled = false;   // or cancelled or killed; or with a result
-  bool unreadable = false;  // its file is there and cannot be read
-  std::string quarantine;   // why nothing of it may run; empty when it may
-  std::string doubt;        // it has ended; why it may have gone on after that, if it may
+      records;               // Spawn, the last Checkpoint if there is one, and what came after it
+  std::uint64_t order = 0;   // which record of the whole log was its last
+  std::uint64_t size = 0;    // of its file, where it has one, with what is not written yet
+  std::uint64_t proven = 0;  // so much of its file, where it has one, is known to be on the disk
+  bool unreadable = false;   // its file is there and cannot be read
 };
 
 struct Damage {
@@ -165,8 +154,5 @@ class LineReader {
   std::unique_ptr<DiskContent> of_task_;
   Uuid task_;
 };
-
-// What it reads, taken apart; `line` must stay.
-RecordView view_of(const std::string& line) noexcept;
 
 }  // namespace tiffany::wal

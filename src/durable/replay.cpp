@@ -1,23 +1,26 @@
-// What a task asks for, and whether that is what its log says.
+// Replay: the commands of the code, compared one by one with those of the log.
 #include <charconv>
 #include <string>
 #include <utility>
 
-#include "durable/entry.hpp"
+#include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
+#include "durable/payload.hpp"
 #include "tiffany/base/hash.hpp"
 
 namespace tiffany {
 
-using detail::Recorded;
+using detail::Command;
+using detail::Payload;
 using detail::SlotKind;
+using wal::RecordType;
 
 namespace {
 
 std::string place_of(const std::source_location& site) {
   return std::string(site.file_name()) + ":" + std::to_string(site.line());
 }
-std::string text_of(const Recorded& call) {
+std::string text_of(const Command& call) {
   return call.kind + " \"" + call.id + "\" (record " + std::to_string(call.seq) + ", from " +
          call.place + ")";
 }
@@ -38,14 +41,13 @@ std::string FlowState::next_id(std::string_view name, std::string_view kind) {
 
 // The call is the next of the log. Code that is newer than the log may make the calls of the log in another order; a call
 // that the log does not have comes after all of them. So whether code and log agree is known before anything new is done.
-Recorded* FlowState::match(std::string_view kind, const std::string& id, const std::string& hash,
-                           const std::source_location& site, bool& differs,
-                           std::string_view shape) {
+Command* FlowState::match(std::string_view kind, const std::string& id, const std::string& hash,
+                          const std::source_location& site, bool& differs, std::string_view shape) {
   asked_anything = true;
   differs = false;
   trace = mix(trace, hash_name(id) ^ hash_name(kind));
   while (next_command_ < commands_.size() && commands_[next_command_].used) ++next_command_;
-  Recorded* recorded = nullptr;
+  Command* recorded = nullptr;
   if (next_command_ < commands_.size()) {
     recorded = &commands_[next_command_];
     if (recorded->kind != kind || recorded->id != id) {
@@ -53,7 +55,7 @@ Recorded* FlowState::match(std::string_view kind, const std::string& id, const s
     }
     if (recorded == nullptr && kind == "version")
       return nullptr;  // the place is older than the change
-    const Recorded* const other = recorded == nullptr ? left_over() : nullptr;
+    const Command* const other = recorded == nullptr ? left_over() : nullptr;
     if (other != nullptr) {
       diverge("The log says " + text_of(*other) + ", the code asks for " + std::string(kind) +
               " \"" + id + "\" (" + place_of(site) + ").");
@@ -85,16 +87,29 @@ Recorded* FlowState::match(std::string_view kind, const std::string& id, const s
   return recorded;
 }
 
-Recorded* FlowState::find_recorded(std::string_view kind, const std::string& id) noexcept {
+int FlowState::version(std::string_view change, int oldest, int newest,
+                       const std::source_location& site) {
+  const std::string id = next_id(change);
+  bool differs = false;
+  const Command* recorded = match("version", id, "", site, differs);
+  if (recorded != nullptr) return recorded->value;
+  if (differs) leave_code();
+  if (left_over() != nullptr) return oldest;
+  Payload(payload_).text("op", "version").text("id", id).raw("value", std::to_string(newest));
+  append(RecordType::Command, payload_, &site);
+  return newest;
+}
+
+Command* FlowState::find_recorded(std::string_view kind, const std::string& id) noexcept {
   for (std::size_t i = next_command_; i < commands_.size(); ++i) {
-    Recorded& each = commands_[i];
+    Command& each = commands_[i];
     if (!each.used && each.kind == kind && each.id == id) return &each;
   }
   return nullptr;
 }
 
 // Newer code need not ask for versions any more.
-const Recorded* FlowState::left_over() noexcept {
+const Command* FlowState::left_over() noexcept {
   while (next_command_ < commands_.size() && commands_[next_command_].used) ++next_command_;
   for (std::size_t i = next_command_; i < commands_.size(); ++i) {
     if (!commands_[i].used && !(lenient() && commands_[i].kind == "version")) return &commands_[i];
@@ -102,7 +117,7 @@ const Recorded* FlowState::left_over() noexcept {
   return nullptr;
 }
 
-FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id, const Recorded* recorded,
+FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id, const Command* recorded,
                                       const std::source_location& site) {
   auto slot = std::make_unique<Slot>(*this, kind, std::move(id));
   Slot* const made = slot.get();

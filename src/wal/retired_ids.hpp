@@ -16,12 +16,12 @@
 #include "tiffany/engine/task.hpp"
 #include "tiffany/wal/disk.hpp"
 
-namespace tiffany {
+namespace tiffany::wal {
 
 class RetiredIds {
  public:
   // Reads the file, if there is one. What is wrong with it is kept in damage().
-  void load(wal::Disk& disk, const std::string& directory);
+  void load(Disk& disk, const std::string& directory);
   bool contains(const Uuid& id) const noexcept;
   std::size_t size() const noexcept { return oldest_first_.size(); }
   // A sentence; empty when nothing is wrong.
@@ -33,11 +33,11 @@ class RetiredIds {
   void read(std::string_view bytes);
   std::string bytes_of(const std::vector<Uuid>& ids) const;
 
-  wal::Disk* disk_ = nullptr;
+  Disk* disk_ = nullptr;
   std::string directory_;
   std::vector<Uuid> oldest_first_;
   std::vector<Uuid> sorted_;
   std::string damage_;
 };
 
-}  // namespace tiffany
+}  // namespace tiffany::wal

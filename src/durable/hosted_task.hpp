@@ -14,9 +14,12 @@
 
 namespace tiffany {
 
-struct HostCore::Entry {
-  explicit Entry(wal::TaskLog& of) : log(of) {}
-  wal::TaskLog& log;
+struct HostCore::HostedTask {
+  explicit HostedTask(wal::StoredTask& of) : log(of) {}
+  // Of a task in the archive, which the store does not list.
+  explicit HostedTask(std::unique_ptr<wal::StoredTask> of) : own(std::move(of)), log(*own) {}
+  std::unique_ptr<wal::StoredTask> own;
+  wal::StoredTask& log;
   const DurableType* type = nullptr;
   std::string type_name;
   int version = 0;
@@ -39,19 +42,20 @@ struct HostCore::Entry {
 
 class HostCore::Held {
  public:
-  explicit Held(Entry& entry) noexcept : entry_(entry) { ++entry_.held; }
+  explicit Held(HostedTask& entry) noexcept : entry_(entry) { ++entry_.held; }
   ~Held() { --entry_.held; }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
 
  private:
-  Entry& entry_;
+  HostedTask& entry_;
 };
 
 // Marks a task that somebody changes, so that others wait with what they want from it.
 class HostCore::Changing {
  public:
-  Changing(Entry& entry, ManualResetEvent& changed) noexcept : entry_(entry), changed_(changed) {
+  Changing(HostedTask& entry, ManualResetEvent& changed) noexcept
+      : entry_(entry), changed_(changed) {
     ++entry_.changing;
   }
   ~Changing() {
@@ -61,14 +65,14 @@ class HostCore::Changing {
   Changing& operator=(const Changing&) = delete;
 
  private:
-  Entry& entry_;
+  HostedTask& entry_;
   ManualResetEvent& changed_;
 };
 
 // While a call from the step of one task waits for the steps of another to end.
 class HostCore::StoppingNow {
  public:
-  StoppingNow(HostCore& host, const Entry& of, bool with_children)
+  StoppingNow(HostCore& host, const HostedTask& of, bool with_children)
       : host_(host), of_(of), by_(host.caller()) {
     if (by_ != nullptr) host_.stopping_.push_back({by_, &of, with_children});
   }
@@ -85,15 +89,15 @@ class HostCore::StoppingNow {
 
  private:
   HostCore& host_;
-  const Entry& of_;
-  const Entry* by_;  // null: the call is made outside of all steps
+  const HostedTask& of_;
+  const HostedTask* by_;  // null: the call is made outside of all steps
 };
 
-// A file without a whole record, and without damage, is of a task whose first record was never acknowledged. Nor was
-// a fork whose log is not complete.
-inline bool came_to_be(const wal::TaskLog& task) noexcept {
-  return !task.id.nil() && (!task.records.empty() || !task.quarantine.empty()) &&
-         (task.last_seq >= task.forked_at || !task.quarantine.empty());
+// Of a task that has ended.
+inline DurableStatus status_at_end(const wal::StoredTask& task) noexcept {
+  return task.failed      ? DurableStatus::failed
+         : task.cancelled ? DurableStatus::cancelled
+                          : DurableStatus::completed;
 }
 
 namespace detail {

@@ -1,5 +1,5 @@
 // The ids of tasks that have left the archive, and damage to the file that holds them.
-#include "../../src/durable/retired_ids.hpp"
+#include "../../src/wal/retired_ids.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "tiffany/tiffany.hpp"
 #include "tiffany/wal/memory_disk.hpp"
 
-namespace tiffany {
+namespace tiffany::wal {
 namespace retired_ids_test {
 
 class RetiredIdsTest : public testing::Test {
@@ -92,4 +92,4 @@ TEST_F(RetiredIdsTest, EveryChangedByteAndEveryCutIsFound) {
 }
 
 }  // namespace retired_ids_test
-}  // namespace tiffany
+}  // namespace tiffany::wal

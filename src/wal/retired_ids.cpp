@@ -1,4 +1,4 @@
-#include "durable/retired_ids.hpp"
+#include "wal/retired_ids.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,7 @@
 
 #include "tiffany/base/crc32c.hpp"
 
-namespace tiffany {
+namespace tiffany::wal {
 namespace {
 
 constexpr std::string_view kMark = "TIFFANY-IDS1";
@@ -33,7 +33,7 @@ std::string path_in(const std::string& directory) { return directory + "/retired
 
 }  // namespace
 
-void RetiredIds::load(wal::Disk& disk, const std::string& directory) {
+void RetiredIds::load(Disk& disk, const std::string& directory) {
   disk_ = &disk;
   directory_ = directory;
   if (!disk.exists(path_in(directory))) return;
@@ -102,7 +102,7 @@ Task<std::size_t> RetiredIds::add(std::vector<Uuid> ids, std::size_t most) {
   // What a crash has left of it may be longer.
   if (disk_->exists(path + ".new")) co_await disk_->remove(path + ".new");
   {
-    const std::unique_ptr<wal::DiskFile> file = disk_->open(path + ".new");
+    const std::unique_ptr<DiskFile> file = disk_->open(path + ".new");
     co_await file->write(0, bytes);
     co_await file->sync();
   }
@@ -114,4 +114,4 @@ Task<std::size_t> RetiredIds::add(std::vector<Uuid> ids, std::size_t most) {
   co_return forgotten;
 }
 
-}  // namespace tiffany
+}  // namespace tiffany::wal
