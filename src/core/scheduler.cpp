@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <random>
 #include <utility>
 
 #include "core/inline_order.hpp"
@@ -10,6 +9,7 @@
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/deadlock.hpp"
 #include "tiffany/core/site.hpp"
+#include "tiffany/core/world.hpp"
 
 namespace tiffany {
 namespace {
@@ -17,11 +17,10 @@ namespace {
 // How many messages from other threads one turn takes in: they must not starve the tasks.
 constexpr std::size_t kDrainLimit = 1024;
 
-std::uint64_t pick_seed(const std::optional<std::uint64_t>& asked, bool virtual_time) {
+std::uint64_t pick_seed(const std::optional<std::uint64_t>& asked, World& world) {
   if (asked) return *asked;
-  if (virtual_time) return 0;
-  std::random_device entropy;
-  return (std::uint64_t{entropy()} << 32) | entropy();
+  std::uint64_t seed = 0;
+  return world.entropy(&seed, sizeof seed) ? seed : 0;
 }
 
 void log_to_stderr(const LogLine& line) {
@@ -55,6 +54,11 @@ class Scheduler::Drive {
   Drive& operator=(const Drive&) = delete;
 };
 
+World& World::current() noexcept {
+  Scheduler* const scheduler = Scheduler::current();
+  return scheduler != nullptr ? scheduler->world() : os_world();
+}
+
 detail::Loop::Loop(Scheduler& scheduler, Options& options)
     : turn_(std::max<std::uint32_t>(1, options.turn_)),
       ready_(options.record_picks_
@@ -67,7 +71,7 @@ detail::Loop::Loop(Scheduler& scheduler, Options& options)
       tasks_(*arena_),
       reactor_(or_the_system(std::move(options.reactor_))),
       timers_(reactor_->now()),
-      random_(pick_seed(options.seed_, reactor_->virtual_time()), "scheduler"),
+      random_(pick_seed(options.seed_, reactor_->world()), "scheduler"),
       system_failure_(options.system_failure_),
       reports_(scheduler, counters_, options.log_ ? std::move(options.log_) : log_to_stderr),
       limits_(options.most_tasks_, options.most_fibers_, counters_),

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "base/shown_text.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/core/world.hpp"
 #include "tiffany/durable/inspect.hpp"
 #include "tiffany/engine/run.hpp"
 #include "tiffany/wal/log.hpp"
@@ -131,8 +131,17 @@ void print(std::string_view lines) {
   std::fwrite(out.data(), 1, out.size(), stdout);
 }
 
+bool same_file(const std::string& one, const std::string& other) {
+  struct stat a{};
+  struct stat b{};
+  WorldFiles& files = os_world().files();
+  return files.status(one.c_str(), a) == 0 && files.status(other.c_str(), b) == 0 &&
+         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 wal::LogOptions log_at(const std::string& directory) {
-  if (!std::filesystem::is_directory(directory)) {
+  struct stat about{};
+  if (os_world().files().status(directory.c_str(), about) != 0 || !S_ISDIR(about.st_mode)) {
     throw Error(Errc::bad_argument, "There is no directory " + directory + ".");
   }
   wal::LogOptions options(directory);
@@ -204,7 +213,7 @@ Task<int> export_tasks(std::string directory, std::optional<Uuid> only, std::str
     throw Error(Errc::unknown_durable, "The log has no task " + only->text() + ".");
   }
   disk.make_directory(to);
-  if (std::filesystem::equivalent(directory, to)) {
+  if (same_file(directory, to)) {
     throw Error(Errc::bad_argument, "A log cannot be exported into its own directory " + to + ".");
   }
   std::unordered_set<std::string> values;

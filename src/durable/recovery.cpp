@@ -1,6 +1,4 @@
 // Opening a log: everything in it that has not ended goes on, a bounded number at a time.
-#include <sys/random.h>
-
 #include <map>
 #include <string>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "durable/fields.hpp"
 #include "durable/hosted_task.hpp"
 #include "tiffany/base/hash.hpp"
+#include "tiffany/core/world.hpp"
 #include "tiffany/wal/record.hpp"
 
 namespace tiffany {
@@ -36,12 +35,9 @@ Task<Recovery> HostCore::open() {
   store_ = co_await wal::claim_store(log_options_);
   const wal::StoreState& found = store_->found();
   std::uint64_t seed = store_->epoch();
-  if (!scheduler_->reactor().virtual_time() &&
-      getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) {
-    throw Error(Errc::io_failed, "The system gives no random numbers for the ids of tasks.");
-  }
+  const bool drawn = scheduler_->world().entropy(&seed, sizeof seed);
   // The epoch may be among what is lost, and the owner who had it drew ids as well.
-  if (scheduler_->reactor().virtual_time() && !found.damage.empty()) {
+  if (!drawn && !found.damage.empty()) {
     seed ^= (found.records << 20) ^ (found.bytes << 40) ^ found.damage.size();
   }
   random_ = Random(seed, "durable tasks");

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "tiffany/base/error.hpp"
+#include "tiffany/core/world.hpp"
 
 namespace tiffany {
 namespace {
@@ -133,7 +134,7 @@ std::optional<Address> local_address(int fd) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
   auto* const out = reinterpret_cast<sockaddr*>(&storage);
-  if (getsockname(fd, out, &size) != 0) return std::nullopt;
+  if (World::current().sockets().local_name(fd, out, size) != 0) return std::nullopt;
   return Address::from(out, size);
 }
 
@@ -141,7 +142,7 @@ std::optional<Address> peer_address(int fd) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
   auto* const out = reinterpret_cast<sockaddr*>(&storage);
-  if (getpeername(fd, out, &size) != 0) return std::nullopt;
+  if (World::current().sockets().peer_name(fd, out, size) != 0) return std::nullopt;
   return Address::from(out, size);
 }
 

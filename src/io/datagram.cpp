@@ -1,11 +1,11 @@
 #include "tiffany/io/datagram.hpp"
 
-#include <net/if.h>
 #include <netinet/in.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
@@ -53,15 +53,16 @@ Answer SendDatagram::start(Scheduler& scheduler, TaskRecord& task) {
 }
 
 DatagramSocket DatagramSocket::unbound(int family) {
-  return DatagramSocket(
-      take_descriptor(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket", "a datagram socket"));
+  return DatagramSocket(take_descriptor(World::current().sockets().make(family, SOCK_DGRAM),
+                                        "socket", "a datagram socket"));
 }
 
 DatagramSocket DatagramSocket::bind(const Address& address, DatagramOptions options) {
   DatagramSocket made = unbound(address.family());
   const int on = 1;
   if (options.share_port_ &&
-      setsockopt(made.descriptor_.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) {
+      World::current().sockets().set_option(made.descriptor_.fd(), SOL_SOCKET, SO_REUSEADDR, &on,
+                                            sizeof on) != 0) {
     throw_io_error("SO_REUSEADDR", address.text());
   }
   made.path_ = SocketPath::bind(made.descriptor_, address);
@@ -69,7 +70,7 @@ DatagramSocket DatagramSocket::bind(const Address& address, DatagramOptions opti
 }
 
 void DatagramSocket::connect(const Address& to) {
-  if (::connect(descriptor_.fd(), to.data(), to.size()) != 0) {
+  if (World::current().sockets().connect(descriptor_.fd(), to.data(), to.size()) != 0) {
     throw_io_error("connect", to.text());
   }
 }
@@ -77,7 +78,7 @@ void DatagramSocket::connect(const Address& to) {
 namespace {
 
 unsigned index_of(const std::string& interface) {
-  const unsigned index = if_nametoindex(interface.c_str());
+  const unsigned index = World::current().sockets().interface_index(interface.c_str());
   if (index == 0) {
     throw IoError(errno, "if_nametoindex", "\"" + interface + "\"",
                   "There is no such network interface; `ip link` lists them.");
@@ -90,7 +91,7 @@ unsigned index_of(const std::string& interface) {
 int DatagramSocket::family() const noexcept {
   int family = AF_UNSPEC;
   socklen_t size = sizeof family;
-  getsockopt(descriptor_.fd(), SOL_SOCKET, SO_DOMAIN, &family, &size);
+  World::current().sockets().get_option(descriptor_.fd(), SOL_SOCKET, SO_DOMAIN, &family, size);
   return family;
 }
 
@@ -100,7 +101,9 @@ void DatagramSocket::change_membership(int option, const Address& group,
   request.gr_interface = index_of(interface);
   std::memcpy(&request.gr_group, group.data(), group.size());
   const int level = group.family() == AF_INET6 ? IPPROTO_IPV6 : IPPROTO_IP;
-  if (setsockopt(descriptor_.fd(), level, option, &request, sizeof request) == 0) return;
+  if (World::current().sockets().set_option(descriptor_.fd(), level, option, &request,
+                                            sizeof request) == 0)
+    return;
   const int number = errno;
   throw IoError(number, what, group.text() + " at " + interface,
                 number == EINVAL ? "Is it the address of a group (224.0.0.0/4 or ff00::/8)?" : "");
@@ -119,13 +122,17 @@ void DatagramSocket::multicast_through(const std::string& interface, int hops) c
   const unsigned index = index_of(interface);
   bool done = false;
   if (family() == AF_INET6) {
-    done = setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &index, sizeof index) == 0 &&
-           setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) == 0;
+    done = World::current().sockets().set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &index,
+                                                 sizeof index) == 0 &&
+           World::current().sockets().set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops,
+                                                 sizeof hops) == 0;
   } else {
     ip_mreqn request{};
     request.imr_ifindex = static_cast<int>(index);
-    done = setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &request, sizeof request) == 0 &&
-           setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &hops, sizeof hops) == 0;
+    done = World::current().sockets().set_option(fd, IPPROTO_IP, IP_MULTICAST_IF, &request,
+                                                 sizeof request) == 0 &&
+           World::current().sockets().set_option(fd, IPPROTO_IP, IP_MULTICAST_TTL, &hops,
+                                                 sizeof hops) == 0;
   }
   if (!done) throw_io_error("multicast through " + interface, fd);
 }

@@ -1,12 +1,10 @@
 #include "tiffany/io/descriptor.hpp"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 
-#include "io/held_open.hpp"
 #include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/pressure.hpp"
 #include "tiffany/io/wait.hpp"
@@ -23,14 +21,15 @@ std::uint32_t next_incarnation() noexcept {
 
 }  // namespace
 
-Descriptor::Descriptor(int fd) noexcept : fd_(fd), incarnation_(next_incarnation()) {}
+Descriptor::Descriptor(int fd) noexcept
+    : fd_(fd), incarnation_(next_incarnation()), world_(&World::current()) {}
 
 void Descriptor::close() noexcept {
   if (fd_ < 0) return;
   if (Scheduler* scheduler = Scheduler::current()) scheduler->reactor().closing(fd_);
   if (pressure_ != nullptr) Pressure::closing(pressure_, incarnation_);
   const int fd = std::exchange(fd_, -1);
-  if (!io::close_later(fd)) ::close(fd);
+  world_->files().close(fd);
 }
 
 void announce_close(int fd) noexcept {

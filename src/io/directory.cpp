@@ -1,22 +1,17 @@
 #include "tiffany/io/directory.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
+#include <utility>
 
+#include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/offload.hpp"
 
 namespace tiffany {
 namespace {
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const noexcept { closedir(directory); }
-};
 
 EntryKind kind_of_mode(mode_t mode) noexcept {
   if (S_ISREG(mode)) return EntryKind::file;
@@ -24,41 +19,46 @@ EntryKind kind_of_mode(mode_t mode) noexcept {
   return S_ISLNK(mode) ? EntryKind::link : EntryKind::other;
 }
 
-EntryKind kind_of(DIR* directory, const dirent& entry) noexcept {
-  if (entry.d_type != DT_UNKNOWN) {
-    return kind_of_mode(static_cast<mode_t>(DTTOIF(entry.d_type)));
+class Entries final : public WorldFiles::EntryVisitor {
+ public:
+  Entries(const std::string& path, std::size_t most)
+      : before_(path.ends_with('/') ? path : path + "/"), most_(most) {}
+  bool on_entry(const char* name, mode_t type) override {
+    if (all.size() == most_) return false;
+    all.emplace_back(before_ + name, kind_of_mode(type));
+    return true;
   }
-  struct stat found{};  // a file system that does not say it beside the name
-  const int fd = dirfd(directory);
-  const bool known = fstatat(fd, entry.d_name, &found, AT_SYMLINK_NOFOLLOW) == 0;
-  return known ? kind_of_mode(found.st_mode) : EntryKind::other;
-}
+  std::vector<DirectoryEntry> all;
+
+ private:
+  std::string before_;
+  std::size_t most_;
+};
 
 // On a thread.
-std::vector<DirectoryEntry> read_directory(const std::string& path, std::size_t most) {
-  const std::unique_ptr<DIR, CloseDirectory> directory(opendir(path.c_str()));
-  if (directory == nullptr) throw_io_error("open directory", path);
-  const std::string before = path.ends_with('/') ? path : path + "/";
-  std::vector<DirectoryEntry> all;
-  for (;;) {
-    errno = 0;
-    const dirent* const entry = readdir(directory.get());
-    if (entry == nullptr && errno != 0) throw_io_error("read directory", path);
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    if (all.size() == most) throw IoError(EFBIG, "list_directory", path);
-    all.emplace_back(before + std::string(name), kind_of(directory.get(), *entry));
+std::vector<DirectoryEntry> read_directory(World* world, const std::string& path,
+                                           std::size_t most) {
+  using Listed = WorldFiles::Listed;
+  Entries entries(path, most);
+  switch (world->files().list(path.c_str(), entries)) {
+    case Listed::all:
+      break;
+    case Listed::cut_short:
+      throw IoError(EFBIG, "list_directory", path);
+    case Listed::cannot_open:
+      throw_io_error("open directory", path);
+    case Listed::cannot_read:
+      throw_io_error("read directory", path);
   }
-  std::sort(all.begin(), all.end(),
+  std::sort(entries.all.begin(), entries.all.end(),
             [](const DirectoryEntry& a, const DirectoryEntry& b) { return a.path < b.path; });
-  return all;
+  return std::move(entries.all);
 }
 
 }  // namespace
 
 Task<std::vector<DirectoryEntry>> list_directory(std::string path, std::size_t most) {
-  co_return co_await offload(read_directory, std::move(path), most);
+  co_return co_await offload(read_directory, &World::current(), std::move(path), most);
 }
 
 Task<std::optional<DirectoryEntry>> DirectoryWalk::next() {

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
@@ -71,14 +72,14 @@ FileCall File::allocate(std::uint64_t at, std::uint64_t size) const noexcept {
 
 std::uint64_t File::size() const {
   struct stat found{};
-  if (fstat(descriptor_.fd(), &found) != 0) {
+  if (World::current().files().status(descriptor_.fd(), found) != 0) {
     throw_io_error("fstat", descriptor_.fd());
   }
   return static_cast<std::uint64_t>(found.st_size);
 }
 
 void File::truncate(std::uint64_t size) const {
-  if (ftruncate(descriptor_.fd(), static_cast<off_t>(size)) != 0) {
+  if (World::current().files().truncate(descriptor_.fd(), size) != 0) {
     throw_io_error("ftruncate", descriptor_.fd());
   }
 }

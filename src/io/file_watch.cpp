@@ -1,7 +1,6 @@
 #include "tiffany/io/file_watch.hpp"
 
 #include <sys/inotify.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
@@ -33,10 +33,13 @@ std::optional<FileChange> change_of(std::uint32_t mask) noexcept {
 }  // namespace
 
 FileWatch::FileWatch()
-    : events_(take_descriptor(inotify_init1(IN_CLOEXEC), "inotify_init", "a file watch"), false) {}
+    : events_(
+          take_descriptor(World::current().files().make_watch(), "inotify_init", "a file watch"),
+          false) {}
 
 void FileWatch::add(const std::string& path) {
-  const int number = inotify_add_watch(events_.descriptor().fd(), path.c_str(), kWhat);
+  const int number =
+      World::current().files().add_watch(events_.descriptor().fd(), path.c_str(), kWhat);
   if (number < 0) {
     const int error = errno;
     throw IoError(error, "watch", path,
@@ -51,7 +54,7 @@ void FileWatch::remove(const std::string& path) noexcept {
   const auto found = std::find_if(paths_.begin(), paths_.end(),
                                   [&](const auto& entry) { return entry.second == path; });
   if (found == paths_.end()) return;
-  inotify_rm_watch(events_.descriptor().fd(), found->first);
+  World::current().files().remove_watch(events_.descriptor().fd(), found->first);
   paths_.erase(found);
 }
 
@@ -71,7 +74,8 @@ void FileWatch::take(std::string_view bytes) {
       pending_.emplace_back(*change, std::move(path));
     }
     if (found != paths_.end() && (event.mask & IN_MOVE_SELF) != 0) {
-      inotify_rm_watch(events_.descriptor().fd(), event.wd);  // it would go on under a wrong name
+      World::current().files().remove_watch(events_.descriptor().fd(),
+                                            event.wd);  // it would go on under a wrong name
     }
     if (found != paths_.end() && (event.mask & (IN_IGNORED | IN_MOVE_SELF)) != 0) {
       paths_.erase(found);

@@ -1,10 +1,6 @@
 #include "tiffany/io/process.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +11,8 @@
 #include <map>
 #include <string_view>
 
-#include "io/quiet_pipe.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/core/world.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/structured.hpp"
 #include "tiffany/io/io_error.hpp"
@@ -30,42 +26,6 @@ constexpr const char* kStatusTaken =
     "The process has ended, and somebody else has taken its exit status: a waitpid() for any "
     "child, or "
     "SIGCHLD is ignored in this program.";
-
-// What is said to posix_spawn, and freed again.
-class SpawnPlan {
- public:
-  explicit SpawnPlan(bool own_group) noexcept {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes,
-                             static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
-  }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-  // The first terminal that the leader of a session opens becomes its controlling one.
-  void use_terminal(const std::string& path) noexcept {
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-    posix_spawn_file_actions_addopen(&actions, 0, path.c_str(), O_RDWR, 0);
-    posix_spawn_file_actions_adddup2(&actions, 0, 1);
-    posix_spawn_file_actions_adddup2(&actions, 0, 2);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> out;
@@ -99,13 +59,14 @@ void refuse_zero(const std::string& text, const char* what, const std::string& c
 // Why it could not be started, as far as the system tells; empty when there is nothing to add.
 std::string why_not_started(int error, const std::string& program, const std::string& directory) {
   if (!directory.empty()) {
+    WorldFiles& files = World::current().files();
     struct stat about{};
     const std::string its = "Its working directory \"" + shown(directory) + "\" ";
-    if (stat(directory.c_str(), &about) != 0) {
+    if (files.status(directory.c_str(), about) != 0) {
       return errno == ENOENT ? its + "does not exist." : its + "cannot be reached.";
     }
     if (!S_ISDIR(about.st_mode)) return its + "is not a directory.";
-    if (access(directory.c_str(), X_OK) != 0) return its + "may not be entered.";
+    if (files.access(directory.c_str(), X_OK) != 0) return its + "may not be entered.";
   }
   if (error != ENOENT) return {};
   return program.find('/') == std::string::npos
@@ -148,12 +109,12 @@ Task<void> read_all(ByteStream* from, Captured* into) {
 // pipe that is open does not fail, so that no error is lost here.
 void drain(const ByteStream& from, Captured& into) {
   const int fd = from.descriptor().fd();
-  const int flags = fcntl(fd, F_GETFL);
-  fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-  std::int64_t left = fcntl(fd, F_GETPIPE_SZ);
+  WorldFiles& files = World::current().files();
+  files.set_blocking(fd, false);
+  auto left = static_cast<std::int64_t>(files.pipe_capacity(fd));
   std::array<char, 4096> room;
   while (left > 0) {
-    const ssize_t n = ::read(fd, room.data(), room.size());
+    const ssize_t n = files.read(fd, room.data(), room.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;
     into.add(room.data(), static_cast<std::size_t>(n));
@@ -183,7 +144,8 @@ std::vector<std::string> Command::environment() const {
   std::map<std::string, std::string, std::less<>> set;
   for (const auto& [name, value] : environment_) set[name] = value;
   std::vector<std::string> all;
-  for (char** each = environ; inherits_ != Inherits::nothing && *each != nullptr; ++each) {
+  char** each = World::current().processes().environment();
+  for (; inherits_ != Inherits::nothing && *each != nullptr; ++each) {
     const std::string_view entry = *each;
     const std::string_view name = entry.substr(0, entry.find('='));
     if (inherits_ == Inherits::basics && !is_basic(name)) continue;
@@ -213,9 +175,10 @@ std::string ExitStatus::text() const {
 }
 
 Process::Process(const Command& command)
-    : name_(shown(command.text())), own_group_(command.own_group_) {
+    : name_(shown(command.text())), world_(&World::current()), own_group_(command.own_group_) {
   command.check();
-  SpawnPlan plan(own_group_);
+  WorldProcesses::Plan plan;
+  plan.own_group = own_group_;
   // The ends that the child gets; closed here when it has them.
   std::vector<ByteStream> theirs;
   const auto give = [&](bool piped, int number, ByteStream& ours, bool we_write) {
@@ -223,32 +186,30 @@ Process::Process(const Command& command)
     Pipe made = make_pipe();
     ours = std::move(we_write ? made.write_end : made.read_end);
     theirs.push_back(std::move(we_write ? made.read_end : made.write_end));
-    posix_spawn_file_actions_adddup2(&plan.actions, theirs.back().descriptor().fd(), number);
+    plan.descriptors[number] = theirs.back().descriptor().fd();
   };
   if (!command.terminal_.empty()) {
-    plan.use_terminal(command.terminal_);
+    plan.terminal = command.terminal_.c_str();
   } else {
-    if (!command.pipe_input_) {
-      posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
-    }
     give(command.pipe_input_, 0, input_, true);
     give(command.pipe_output_, 1, output_, false);
     give(command.pipe_errors_, 2, errors_, false);
   }
-  if (!command.directory_.empty()) {
-    posix_spawn_file_actions_addchdir_np(&plan.actions, command.directory_.c_str());
-  }
-  // What this process has inherited itself without a mark that it be closed.
-  posix_spawn_file_actions_addclosefrom_np(&plan.actions, 3);
+  if (!command.directory_.empty()) plan.directory = command.directory_.c_str();
   std::vector<std::string> words = command.words_;
   std::vector<std::string> environment = command.environment();
-  const int error = posix_spawnp(&pid_, words[0].c_str(), &plan.actions, &plan.attributes,
-                                 pointers_to(words).data(), pointers_to(environment).data());
+  const std::vector<char*> arguments = pointers_to(words);
+  const std::vector<char*> variables = pointers_to(environment);
+  plan.program = words[0].c_str();
+  plan.words = arguments.data();
+  plan.variables = variables.data();
+  WorldProcesses& processes = world_->processes();
+  const int error = processes.start(plan, pid_);
   if (error != 0) {
     throw IoError(error, "start", name_, why_not_started(error, words[0], command.directory_));
   }
   ended_ = false;
-  const auto handle = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+  const auto handle = processes.open_handle(pid_);
   if (handle < 0) {
     const int why = errno;
     ended_ = why == ESRCH;  // reaped already: the number may be that of another process by now
@@ -267,6 +228,7 @@ Process::Process(Process&& other) noexcept
       errors_(std::move(other.errors_)),
       status_(other.status_),
       lost_status_(other.lost_status_),
+      world_(other.world_),
       own_group_(other.own_group_),
       ended_(std::exchange(other.ended_, true)) {}
 
@@ -281,6 +243,7 @@ Process& Process::operator=(Process&& other) noexcept {
     errors_ = std::move(other.errors_);
     status_ = other.status_;
     lost_status_ = other.lost_status_;
+    world_ = other.world_;
     own_group_ = other.own_group_;
     ended_ = std::exchange(other.ended_, true);
   }
@@ -288,30 +251,20 @@ Process& Process::operator=(Process&& other) noexcept {
 }
 
 void Process::kill(int signal) const noexcept {
-  if (!ended_) ::kill(pid_, signal);  // not reaped, so the number is still its own
+  if (!ended_)
+    world_->processes().kill(pid_, signal);  // not reaped, so the number is still its own
 }
 
 void Process::kill_group(int signal) const noexcept {
   if (ended_) return;
   // The group has the number of the process, and keeps it at least until that is reaped.
-  if (own_group_) ::kill(-pid_, signal);
-  ::kill(pid_, signal);  // it may have left the group
+  if (own_group_) world_->processes().kill(-pid_, signal);
+  world_->processes().kill(pid_, signal);  // it may have left the group
 }
 
 void Process::reap() noexcept {
-  siginfo_t info{};
-  int failed = 0;
-  do {
-    failed = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 ? errno : 0;
-  } while (failed == EINTR);
+  lost_status_ = world_->processes().wait(pid_, status_.code, status_.signal);
   ended_ = true;
-  lost_status_ = failed;
-  if (failed != 0) return;
-  if (info.si_code == CLD_EXITED) {
-    status_.code = info.si_status;
-  } else {
-    status_.signal = info.si_status;
-  }
 }
 
 void Process::kill_and_reap() noexcept {

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "tiffany/base/error.hpp"
+#include "tiffany/core/world.hpp"
 #include "tiffany/engine/structured.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/offload.hpp"
@@ -30,12 +31,13 @@ std::vector<Address> addresses_in(const addrinfo* found) {
   return all;
 }
 
-std::vector<Address> look_up(const std::string& host, std::uint16_t port, int flags) {
+std::vector<Address> look_up(World* world, const std::string& host, std::uint16_t port, int flags) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const int error =
+      world->sockets().look_up(host.c_str(), std::to_string(port).c_str(), hints, found);
   if (error == EAI_NONAME && (flags & AI_NUMERICHOST) != 0) return {};
   if (error != 0) {
     throw Error(Errc::bad_address,
@@ -43,7 +45,8 @@ std::vector<Address> look_up(const std::string& host, std::uint16_t port, int fl
                     (error == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(error)) +
                     ". Check the name, and whether a name server is reachable.");
   }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
+  const auto free = [world](addrinfo* all) { world->sockets().free_found(all); };
+  const std::unique_ptr<addrinfo, decltype(free)> owner(found, free);
   return addresses_in(found);
 }
 
@@ -114,14 +117,14 @@ ConnectOptions&& ConnectOptions::stagger(Duration delay) && {
 
 Task<std::vector<Address>> resolve_with(LookUp how, std::string host, std::uint16_t port) {
   check_name(host);
-  std::vector<Address> literal = look_up(host, port, AI_NUMERICHOST);
+  std::vector<Address> literal = look_up(&World::current(), host, port, AI_NUMERICHOST);
   if (!literal.empty()) co_return literal;
   std::vector<Address> found;
   if (how) {
     found = co_await detail::offload_to(Operation::kNames, false, how, host, port);
   } else {
-    found =
-        co_await detail::offload_to(Operation::kNames, false, look_up, host, port, AI_ADDRCONFIG);
+    found = co_await detail::offload_to(Operation::kNames, false, look_up, &World::current(), host,
+                                        port, AI_ADDRCONFIG);
   }
   if (found.empty()) {
     throw Error(Errc::bad_address, "The host \"" + host + "\" has no address.");

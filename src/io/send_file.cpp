@@ -1,14 +1,10 @@
 #include "tiffany/io/send_file.hpp"
 
-#include <fcntl.h>
-#include <sys/sendfile.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <memory>
 
-#include "io/quiet_pipe.hpp"
 #include "tiffany/core/sleep.hpp"
+#include "tiffany/core/world.hpp"
 #include "tiffany/engine/structured.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/offload.hpp"
@@ -22,13 +18,15 @@ namespace {
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 
 struct Ends {
-  Ends(Descriptor socket, Descriptor file) : to(std::move(socket)), from(std::move(file)) {}
+  Ends(World& of, Descriptor socket, Descriptor file)
+      : world(of), to(std::move(socket)), from(std::move(file)) {}
+  World& world;
   Descriptor to;
   Descriptor from;
 };
 
 Descriptor duplicate(const Descriptor& of) {
-  const int fd = fcntl(of.fd(), F_DUPFD_CLOEXEC, 3);
+  const int fd = World::current().files().duplicate(of.fd());
   if (fd < 0) throw_io_error("dup", of.fd());
   return Descriptor(fd);
 }
@@ -37,8 +35,8 @@ Descriptor duplicate(const Descriptor& of) {
 std::int64_t send_piece(const std::shared_ptr<Ends>& ends, std::uint64_t at, std::uint64_t count) {
   std::uint64_t sent = 0;
   while (sent < count) {
-    auto offset = static_cast<off_t>(at + sent);
-    const ssize_t went = sendfile(ends->to.fd(), ends->from.fd(), &offset, count - sent);
+    const ssize_t went =
+        ends->world.files().send_file(ends->to.fd(), ends->from.fd(), at + sent, count - sent);
     if (went < 0 && errno == EINTR) continue;
     if (went < 0 && sent == 0) return -errno;
     if (went <= 0) break;  // an error comes again with the next piece
@@ -76,14 +74,14 @@ class AnySocket {
 
 Task<std::uint64_t> send_file(const Socket& to, const File& from, std::uint64_t at,
                               std::uint64_t count) {
+  World& world = World::current();
   // Of their own: the thread may not use numbers that somebody else closes meanwhile.
   const auto ends =
-      std::make_shared<Ends>(duplicate(to.descriptor()), duplicate(from.descriptor()));
-  const int flags = fcntl(ends->to.fd(), F_GETFL);
-  if (flags < 0 || fcntl(ends->to.fd(), F_SETFL, flags | O_NONBLOCK) != 0) {
+      std::make_shared<Ends>(world, duplicate(to.descriptor()), duplicate(from.descriptor()));
+  if (world.files().set_blocking(ends->to.fd(), false) != 0) {
     throw_io_error("fcntl", to.descriptor().fd());
   }
-  io::ignore_sigpipe();  // sendfile has no flag for it
+  world.processes().ignore_broken_pipes();  // sendfile has no flag for it
   co_await checkpoint();
   std::uint64_t sent = 0;
   while (sent < count && !Scheduler::current()->cancel_pending()) {

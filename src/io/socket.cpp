@@ -6,18 +6,19 @@
 
 #include <cerrno>
 
+#include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
 namespace {
 
 Descriptor make_socket(const Address& address) {
-  return take_descriptor(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0), "socket",
+  return take_descriptor(World::current().sockets().make(address.family(), SOCK_STREAM), "socket",
                          address.text());
 }
 
 void set(const Descriptor& on, int level, int option, int value, const char* name) {
-  if (setsockopt(on.fd(), level, option, &value, sizeof value) != 0) {
+  if (World::current().sockets().set_option(on.fd(), level, option, &value, sizeof value) != 0) {
     throw_io_error(name, on.fd());
   }
 }
@@ -25,7 +26,7 @@ void set(const Descriptor& on, int level, int option, int value, const char* nam
 }  // namespace
 
 void Socket::shutdown_write() {
-  if (::shutdown(descriptor().fd(), SHUT_WR) != 0) {
+  if (World::current().sockets().shutdown(descriptor().fd(), SHUT_WR) != 0) {
     throw_io_error("shutdown", descriptor().fd());
   }
 }

@@ -1,17 +1,16 @@
 #include "tiffany/io/socket_path.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <ctime>
 
+#include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
@@ -32,17 +31,14 @@ class DirectoryLock {
     } else {
       std::memcpy(directory.data(), path.data(), slash == 0 ? 1 : slash);
     }
-    fd_ = ::open(directory.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd_ = files_.open(directory.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (int i = 0; fd_ >= 0 && !held_ && i < kMostTries; ++i) {
-      if (i > 0) {
-        const timespec pause{0, 1'000'000};
-        nanosleep(&pause, nullptr);
-      }
-      held_ = flock(fd_, LOCK_EX | LOCK_NB) == 0;
+      if (i > 0) World::current().pause(std::chrono::milliseconds(1));
+      held_ = files_.lock(fd_) == 0;
     }
   }
   ~DirectoryLock() {
-    if (fd_ >= 0) ::close(fd_);
+    if (fd_ >= 0) files_.close(fd_);
   }
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
@@ -50,6 +46,7 @@ class DirectoryLock {
   bool held() const noexcept { return held_; }
 
  private:
+  WorldFiles& files_ = World::current().files();
   int fd_ = -1;
   bool held_ = false;
 };
@@ -57,7 +54,7 @@ class DirectoryLock {
 int type_of(const Descriptor& socket) noexcept {
   int type = SOCK_STREAM;
   socklen_t size = sizeof type;
-  getsockopt(socket.fd(), SOL_SOCKET, SO_TYPE, &type, &size);
+  World::current().sockets().get_option(socket.fd(), SOL_SOCKET, SO_TYPE, &type, size);
   return type;
 }
 
@@ -68,7 +65,8 @@ int type_of(const Descriptor& socket) noexcept {
 std::string who_has(int connected) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  const bool known = getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+  const bool known =
+      World::current().sockets().get_option(connected, SOL_SOCKET, SO_PEERCRED, &peer, size) == 0;
   const std::string who =
       known && peer.pid > 0 ? "Process " + std::to_string(peer.pid) : "Another process";
   return who + " has this socket open. Stop that process, or choose another path.";
@@ -76,9 +74,9 @@ std::string who_has(int connected) {
 
 // Returns when nobody has the socket at this address open; throws otherwise.
 void require_dead(const Address& address, int type) {
-  const Descriptor probe =
-      take_descriptor(socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket", "a probe");
-  if (::connect(probe.fd(), address.data(), address.size()) == 0) {
+  const Descriptor probe = take_descriptor(
+      World::current().sockets().make(AF_UNIX, type | SOCK_NONBLOCK), "socket", "a probe");
+  if (World::current().sockets().connect(probe.fd(), address.data(), address.size()) == 0) {
     refuse(address, who_has(probe.fd()));
   }
   switch (errno) {
@@ -99,7 +97,7 @@ void require_dead(const Address& address, int type) {
 void remove_dead(const Address& address, const std::string& path, int type,
                  const DirectoryLock& lock) {
   struct stat before{};
-  if (lstat(path.c_str(), &before) != 0) return;  // gone meanwhile
+  if (World::current().files().status_of_link(path.c_str(), before) != 0) return;  // gone meanwhile
   if (!S_ISSOCK(before.st_mode)) {
     refuse(address,
            "There is a file that is no socket, and it was left alone. Remove that file, or choose "
@@ -112,15 +110,17 @@ void remove_dead(const Address& address, const std::string& path, int type,
            "Remove the file, or choose another path.");
   }
   struct stat now{};
-  if (lstat(path.c_str(), &now) != 0) return;
+  if (World::current().files().status_of_link(path.c_str(), now) != 0) return;
   if (now.st_ino != before.st_ino || now.st_dev != before.st_dev) {
     refuse(address, "Another process took the path at this moment. Choose another path.");
   }
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) throw_io_error("remove", address.text());
+  if (World::current().files().remove(path.c_str()) != 0 && errno != ENOENT)
+    throw_io_error("remove", address.text());
 }
 
 void listen_at(const Descriptor& socket, const Address& address, std::optional<int> backlog) {
-  if (backlog && ::listen(socket.fd(), *backlog) != 0) throw_io_error("listen", address.text());
+  if (backlog && World::current().sockets().listen(socket.fd(), *backlog) != 0)
+    throw_io_error("listen", address.text());
 }
 
 }  // namespace
@@ -138,7 +138,9 @@ SocketPath& SocketPath::operator=(SocketPath&& other) noexcept {
 
 SocketPath SocketPath::bind(const Descriptor& socket, const Address& address,
                             std::optional<int> backlog) {
-  const auto try_to = [&] { return ::bind(socket.fd(), address.data(), address.size()) == 0; };
+  const auto try_to = [&] {
+    return World::current().sockets().bind(socket.fd(), address.data(), address.size()) == 0;
+  };
   SocketPath made;
   const std::string path(address.path());
   if (path.empty()) {
@@ -160,22 +162,23 @@ SocketPath SocketPath::bind(const Descriptor& socket, const Address& address,
     if (!try_to()) throw_io_error("bind", address.text());
   }
   struct stat file{};
-  if (lstat(path.c_str(), &file) == 0) {
+  if (World::current().files().status_of_link(path.c_str(), file) == 0) {
     made.path_ = path;
     made.device_ = file.st_dev;
     made.inode_ = file.st_ino;
-    made.owner_ = getpid();
+    made.owner_ = World::current().process_id();
   }
   listen_at(socket, address, backlog);
   return made;
 }
 
 void SocketPath::remove() noexcept {
-  if (path_.empty() || owner_ != getpid()) return;
+  if (path_.empty() || owner_ != World::current().process_id()) return;
   const DirectoryLock lock(path_);  // where there is none, the inode has to do
   struct stat now{};
-  if (lstat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_) {
-    unlink(path_.c_str());
+  if (World::current().files().status_of_link(path_.c_str(), now) == 0 && now.st_dev == device_ &&
+      now.st_ino == inode_) {
+    World::current().files().remove(path_.c_str());
   }
   path_.clear();
 }

@@ -1,28 +1,16 @@
 #include "tiffany/io/terminal.hpp"
 
-#include <fcntl.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <utility>
 
+#include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
 
 namespace tiffany {
 
 Terminal::Terminal(std::uint16_t columns, std::uint16_t rows)
-    : master_(take_descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), "open", "a terminal"),
+    : master_(take_descriptor(World::current().files().make_terminal(slave_), "open", "a terminal"),
               false) {
-  const int fd = master_.descriptor().fd();
-  std::array<char, 128> name{};
-  if (grantpt(fd) != 0 || unlockpt(fd) != 0) throw_io_error("unlock", "a terminal");
-  if (const int error = ptsname_r(fd, name.data(), name.size()); error != 0) {
-    throw IoError(error, "ptsname", "a terminal");
-  }
-  slave_ = name.data();
   resize(columns, rows);
 }
 
@@ -41,11 +29,9 @@ Task<std::size_t> Terminal::read(Room room) {
 }
 
 void Terminal::resize(std::uint16_t columns, std::uint16_t rows) const {
-  winsize size{};
-  size.ws_col = columns;
-  size.ws_row = rows;
-  if (ioctl(master_.descriptor().fd(), TIOCSWINSZ, &size) != 0) {
-    throw_io_error("resize", master_.descriptor().fd());
+  const int fd = master_.descriptor().fd();
+  if (World::current().files().resize_terminal(fd, columns, rows) != 0) {
+    throw_io_error("resize", fd);
   }
 }
 

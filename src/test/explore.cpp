@@ -2,13 +2,13 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <typeinfo>
 
 #include "run.hpp"
 #include "tiffany/core/deadlock.hpp"
 #include "tiffany/core/site.hpp"
+#include "tiffany/core/world.hpp"
 
 namespace tiffany::test {
 namespace {
@@ -108,15 +108,6 @@ TestOptions options_for(Schedule schedule, std::size_t max_picks) {
 
 // ---- The command ----
 
-std::vector<std::string> command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> arguments;
-  for (std::string argument; std::getline(file, argument, '\0');) {
-    arguments.push_back(std::move(argument));
-  }
-  return arguments;
-}
-
 std::string quoted(const std::string& text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+%";
@@ -131,7 +122,7 @@ std::string make_command(const Deviations& deviations, const ExploreOptions& opt
   std::string out = "TIFFANY_REPLAY=" + quoted(name + text_of(deviations));
   const std::string& added = options.argument();
   const std::string flag = added.substr(0, added.find('=')) + "=";
-  for (const std::string& argument : command_line()) {
+  for (const std::string& argument : os_world().processes().arguments()) {
     if (added.empty() || !argument.starts_with(flag)) out += " " + quoted(argument);
   }
   if (!added.empty()) out += " " + quoted(added);

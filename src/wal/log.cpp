@@ -1,12 +1,11 @@
 #include "tiffany/wal/log.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/sleep.hpp"
+#include "tiffany/core/world.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/structured.hpp"
 #include "tiffany/wal/values.hpp"
@@ -53,7 +52,7 @@ Task<std::shared_ptr<Log>> Log::open(LogOptions options, LogIndex& index) {
   Disk& disk = *options.disk;
   disk.make_directory(options.directory);
   std::string holder;
-  const std::string about = "process " + std::to_string(getpid()) + "\n";
+  const std::string about = "process " + std::to_string(scheduler.world().process_id()) + "\n";
   std::unique_ptr<DiskLock> lock = disk.lock(options.directory + "/lock", about, holder);
   if (lock == nullptr) {
     while (!holder.empty() && holder.back() == '\n') holder.pop_back();
@@ -99,7 +98,8 @@ std::string_view Log::stamp() {
 
 std::string Log::owner_payload(std::uint32_t segment, std::uint64_t after) const {
   std::string text = "\"epoch\":" + std::to_string(epoch_);
-  text += ",\"pid\":" + std::to_string(options_.process < 0 ? getpid() : options_.process);
+  text += ",\"pid\":" +
+          std::to_string(options_.process < 0 ? scheduler_.world().process_id() : options_.process);
   if (segment != 0) text += ",\"segment\":" + std::to_string(segment);
   if (segment != 0) text += ",\"after\":" + std::to_string(after);
   return text;

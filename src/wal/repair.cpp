@@ -1,10 +1,7 @@
 #include "tiffany/wal/repair.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -13,6 +10,7 @@
 #include "tiffany/base/crc32c.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/json.hpp"
+#include "tiffany/core/world.hpp"
 #include "tiffany/wal/log.hpp"
 #include "tiffany/wal/record.hpp"
 
@@ -21,14 +19,12 @@ namespace {
 
 constexpr std::size_t kSegment = std::size_t{16} << 20;  // a new one is begun when one is longer
 
-std::int64_t microseconds_now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-}
+// A repair is made by people and in their time, whatever world the tasks have.
+std::int64_t microseconds_now() { return os_world().wall_clock_us().value_or(0); }
 
 std::unique_ptr<DiskLock> lock_log(Disk& disk, const std::string& directory) {
   std::string holder;
-  const std::string about = "process " + std::to_string(getpid()) + " (a repair)\n";
+  const std::string about = "process " + std::to_string(os_world().process_id()) + " (a repair)\n";
   std::unique_ptr<DiskLock> lock = disk.lock(directory + "/lock", about, holder);
   if (lock != nullptr) return lock;
   throw Error(Errc::log_busy, "The log in " + directory + " is being written by " +
@@ -228,9 +224,10 @@ class JournalWriter {
   void begin() {
     ++last_;
     const std::string nil = Uuid().text();
-    const std::string payload =
-        "\"epoch\":" + std::to_string(index_.epoch + 1) + ",\"pid\":" + std::to_string(getpid()) +
-        ",\"segment\":" + std::to_string(last_) + ",\"after\":" + std::to_string(size_);
+    const std::string payload = "\"epoch\":" + std::to_string(index_.epoch + 1) +
+                                ",\"pid\":" + std::to_string(os_world().process_id()) +
+                                ",\"segment\":" + std::to_string(last_) +
+                                ",\"after\":" + std::to_string(size_);
     Entry entry{RecordType::Owner, nil, payload};
     entry.seq = ++seq_;
     bytes_.clear();
@@ -293,8 +290,8 @@ Task<void> repair_files(Disk* disk, std::string directory, LogIndex* index, Salv
   }
   if (hurt.contains(Uuid())) {  // the log's own: who owned it
     const std::string nil = Uuid().text();
-    const std::string payload =
-        "\"epoch\":" + std::to_string(index->epoch + 1) + ",\"pid\":" + std::to_string(getpid());
+    const std::string payload = "\"epoch\":" + std::to_string(index->epoch + 1) +
+                                ",\"pid\":" + std::to_string(os_world().process_id());
     Entry entry{RecordType::Owner, nil, payload};
     const TaskLog* const log = index->find(Uuid());
     entry.seq = (log == nullptr ? 0 : log->last_seq) + 1;

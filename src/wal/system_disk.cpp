@@ -1,22 +1,16 @@
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
 #include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/world.hpp"
 #include "tiffany/io/file.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/offload.hpp"
@@ -25,16 +19,18 @@
 namespace tiffany::wal {
 namespace {
 
-// A scheduler on a virtual clock has no reactor for files, and its time stands still meanwhile anyway.
-bool inline_calls() { return Scheduler::require("the log").reactor().virtual_time(); }
+WorldFiles& files() noexcept { return os_world().files(); }
+
+// A reactor that knows only a clock performs no operations.
+bool inline_calls() { return !Scheduler::require("the log").reactor().performs_operations(); }
 
 [[noreturn]] void refuse(const char* verb, const std::string& what, int error) {
   throw IoError(error, verb, what);
 }
 
 void sync_now(const std::string& directory) {
-  const Descriptor open(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (open.fd() < 0 || ::fsync(open.fd()) != 0) refuse("sync", directory, errno);
+  const Descriptor open(files().open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (open.fd() < 0 || files().sync(open.fd()) != 0) refuse("sync", directory, errno);
 }
 
 const char* kind_of(mode_t mode) noexcept {
@@ -47,11 +43,12 @@ const char* kind_of(mode_t mode) noexcept {
 // Opens a file. What stands in its place and is none is refused: a FIFO would be waited for, a device would be
 // written to.
 Descriptor open_file(const std::string& path, int flags) {
-  Descriptor file(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
+  Descriptor file(files().open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
   const int error = errno;
   struct stat about{};
-  const bool known = file.fd() >= 0 ? ::fstat(file.fd(), &about) == 0
-                                    : ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+  const bool known = file.fd() >= 0
+                         ? files().status(file.fd(), about) == 0
+                         : files().status(path.c_str(), about) == 0 && !S_ISREG(about.st_mode);
   if (!known && file.fd() < 0) refuse("open", path, error);
   if (!known) refuse("read the size of", path, errno);
   if (!S_ISREG(about.st_mode)) {
@@ -60,45 +57,33 @@ Descriptor open_file(const std::string& path, int flags) {
                                      "what is there away, and put the file back if there was one.");
   }
   // On a file that is waited for through a ring the flag would mean something else.
-  if (::fcntl(file.fd(), F_SETFL, flags & O_ACCMODE) != 0) refuse("open", path, errno);
+  if (files().set_blocking(file.fd(), true) != 0) refuse("open", path, errno);
   return file;
 }
 
 void write_whole(int fd, std::string_view bytes, const std::string& path) {
   for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t n = ::pwrite(fd, bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
+    const ssize_t n = files().write_at(fd, bytes.data() + at, bytes.size() - at, at);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) refuse("write to", path, n < 0 ? errno : EIO);
     at += static_cast<std::size_t>(n);
   }
 }
 
-// Since Linux 5.8 syncfs() says when a write to the disk has failed; before that each file has to be asked.
-bool syncfs_reports() {
-  struct utsname system{};
-  if (::uname(&system) != 0) return false;
-  int major = 0;
-  int minor = 0;
-  const std::string_view release = system.release;
-  const auto dot = std::from_chars(release.data(), release.data() + release.size(), major);
-  if (dot.ec != std::errc() || dot.ptr == release.data() + release.size()) return false;
-  std::from_chars(dot.ptr + 1, release.data() + release.size(), minor);
-  return major > 5 || (major == 5 && minor >= 8);
-}
-
 // On any thread.
-void write_files_now(const std::string& directory, const std::vector<WholeFile>& files) {
-  static const bool one_sync = syncfs_reports();
+void write_files_now(const std::string& directory, const std::vector<WholeFile>& all_files) {
+  const bool one_sync = files().syncs_report();
   // Opened before anything is written: what fails from here on is reported to this descriptor.
-  const Descriptor all(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor all(files().open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (all.fd() < 0) refuse("open", directory, errno);
-  for (const WholeFile& each : files) {
+  for (const WholeFile& each : all_files) {
     const std::string path = directory + "/" + each.name;
     const Descriptor file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
     write_whole(file.fd(), each.bytes, path);
-    if (!one_sync && ::fsync(file.fd()) != 0) refuse("sync", path, errno);
+    if (!one_sync && files().sync(file.fd()) != 0) refuse("sync", path, errno);
   }
-  if ((one_sync ? ::syncfs(all.fd()) : ::fsync(all.fd())) != 0) refuse("sync", directory, errno);
+  if ((one_sync ? files().sync_file_system(all.fd()) : files().sync(all.fd())) != 0)
+    refuse("sync", directory, errno);
 }
 
 class SystemFile final : public DiskFile {
@@ -110,7 +95,7 @@ class SystemFile final : public DiskFile {
     while (!bytes.empty()) {
       std::size_t n = 0;
       if (plain) {
-        const ssize_t done = ::pwrite(fd(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+        const ssize_t done = files().write_at(fd(), bytes.data(), bytes.size(), at);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) refuse("write to", path_, errno);
         n = static_cast<std::size_t>(done);
@@ -125,19 +110,18 @@ class SystemFile final : public DiskFile {
   Task<void> sync() override {
     if (!inline_calls()) {
       co_await file_.sync_data();
-    } else if (::fdatasync(fd()) != 0) {
+    } else if (files().sync_data(fd()) != 0) {
       refuse("sync", path_, errno);
     }
   }
   Task<void> write_synced(std::uint64_t at, std::string_view bytes) override {
     Scheduler& scheduler = Scheduler::require("the log");
-    if (scheduler.reactor().virtual_time()) return DiskFile::write_synced(at, bytes);
+    if (!scheduler.reactor().performs_operations()) return DiskFile::write_synced(at, bytes);
     const bool alone = scheduler.ready_len() == 0 && scheduler.reactor().in_flight() == 0;
     return write_synced_there(at, bytes, alone && bytes.size() <= kMostHere);
   }
   void note(std::uint64_t at, std::string_view bytes) noexcept override {
-    [[maybe_unused]] const ssize_t ignored =
-        ::pwrite(fd(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+    [[maybe_unused]] const ssize_t ignored = files().write_at(fd(), bytes.data(), bytes.size(), at);
   }
 
  private:
@@ -147,19 +131,19 @@ class SystemFile final : public DiskFile {
   // long again as a quick disk does. A disk that is not quick is left to others for a while.
   Task<void> write_synced_there(std::uint64_t at, std::string_view bytes, bool alone) {
     const bool here = alone && (slow_ == 0 || --slow_ == 0);
-    const auto start = std::chrono::steady_clock::now();
+    Reactor& clock = Scheduler::current()->reactor();
+    const Time start = clock.now();
     while (!bytes.empty()) {
       const std::size_t n = here ? write_here(at, bytes) : co_await file_.write_synced(at, bytes);
       if (n == 0) refuse("write to", path_, EIO);
       at += n;
       bytes.remove_prefix(n);
     }
-    if (here && std::chrono::steady_clock::now() - start > kQuick) slow_ = kLeftToOthers;
+    if (here && clock.now() - start > kQuick) slow_ = kLeftToOthers;
   }
   std::size_t write_here(std::uint64_t at, std::string_view bytes) {
-    const iovec all{const_cast<char*>(bytes.data()), bytes.size()};  // only read from
     for (;;) {
-      const ssize_t done = ::pwritev2(fd(), &all, 1, static_cast<off_t>(at), RWF_DSYNC);
+      const ssize_t done = files().write_synced_at(fd(), bytes.data(), bytes.size(), at);
       if (done >= 0) return static_cast<std::size_t>(done);
       if (errno != EINTR) refuse("write to", path_, errno);
     }
@@ -180,14 +164,14 @@ class Copied final : public DiskContent {
   explicit Copied(const std::string& path) {
     const Descriptor file = open_file(path, O_RDONLY);
     struct stat about{};
-    if (::fstat(file.fd(), &about) != 0) refuse("read the size of", path, errno);
+    if (files().status(file.fd(), about) != 0) refuse("read the size of", path, errno);
     size_ = static_cast<std::size_t>(about.st_size);
     if (size_ == 0) return;
     // Without the zeros that std::string would begin with: most of what is read at an opening is this.
     bytes_.reset(new char[size_]);
     std::size_t at = 0;
     while (at < size_) {
-      const ssize_t n = ::pread(file.fd(), bytes_.get() + at, size_ - at, static_cast<off_t>(at));
+      const ssize_t n = files().read_at(file.fd(), bytes_.get() + at, size_ - at, at);
       if (n > 0) {
         at += static_cast<std::size_t>(n);
       } else if (n == 0) {
@@ -207,7 +191,7 @@ class Copied final : public DiskContent {
   std::size_t read_around(int fd, const std::string& path, std::size_t at, int error) {
     if (error != EIO) refuse("read", path, error);
     const std::size_t end = std::min(at / kBlock * kBlock + kBlock, size_);
-    const ssize_t n = ::pread(fd, bytes_.get() + at, end - at, static_cast<off_t>(at));
+    const ssize_t n = files().read_at(fd, bytes_.get() + at, end - at, at);
     if (n > 0) return at + static_cast<std::size_t>(n);
     std::fill(bytes_.get() + at, bytes_.get() + end, '\0');
     if (!unreadable_.empty() && unreadable_.back().offset + unreadable_.back().size == at) {
@@ -229,14 +213,14 @@ class SystemLock final : public DiskLock {
  public:
   SystemLock(Descriptor descriptor, std::string path, std::string text)
       : descriptor_(std::move(descriptor)), path_(std::move(path)), text_(std::move(text)) {
-    if (::fstat(descriptor_.fd(), &about_) != 0) refuse("read the size of", path_, errno);
+    if (files().status(descriptor_.fd(), about_) != 0) refuse("read the size of", path_, errno);
   }
   bool held() noexcept override {
     struct stat now{};
-    if (::stat(path_.c_str(), &now) != 0) return false;
+    if (files().status(path_.c_str(), now) != 0) return false;
     if (now.st_ino != about_.st_ino || now.st_dev != about_.st_dev) return false;
     std::array<char, 200> found;
-    const ssize_t n = ::pread(descriptor_.fd(), found.data(), found.size(), 0);
+    const ssize_t n = files().read_at(descriptor_.fd(), found.data(), found.size(), 0);
     return n >= 0 && std::string_view(found.data(), static_cast<std::size_t>(n)) == text_;
   }
 
@@ -250,38 +234,48 @@ class SystemLock final : public DiskLock {
 // Different for each owner, also in containers, where every process is the first.
 std::string token() {
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
-    number =
-        static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  }
+  os_world().entropy(&number, sizeof number);  // also where the tasks have a repeatable world
   return std::to_string(number);
 }
+
+class Names final : public WorldFiles::EntryVisitor {
+ public:
+  bool on_entry(const char* name, mode_t) override {
+    names.emplace_back(name);
+    return true;
+  }
+  std::vector<std::string> names;
+};
 
 class SystemDisk final : public Disk {
  public:
   std::vector<std::string> list(const std::string& directory) override {
-    std::vector<std::string> names;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-      names.push_back(entry.path().filename().string());
-    }
-    if (error && error != std::errc::no_such_file_or_directory) {
-      refuse("list", directory, error.value());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
+    Names found;
+    const WorldFiles::Listed how = files().list(directory.c_str(), found);
+    if (how != WorldFiles::Listed::all && errno != ENOENT) refuse("list", directory, errno);
+    std::sort(found.names.begin(), found.names.end());
+    return std::move(found.names);
   }
   void make_directory(const std::string& path) override {
-    std::vector<std::filesystem::path> made;
-    std::error_code error;
-    for (std::filesystem::path at = std::filesystem::absolute(path, error);
-         !at.empty() && !std::filesystem::exists(at, error) && at != at.parent_path();
-         at = at.parent_path()) {
-      made.push_back(at);
+    std::vector<std::string> missing;  // the innermost first
+    for (std::filesystem::path at = path; !at.empty() && !exists(at.string());) {
+      missing.push_back(at.string());
+      const std::filesystem::path above = at.parent_path();
+      if (above == at) break;
+      at = above;
     }
-    std::filesystem::create_directories(path, error);
-    if (error) refuse("make the directory", path, error.value());
-    for (const auto& directory : made) sync_now(directory.parent_path().string());
+    for (auto each = missing.rbegin(); each != missing.rend(); ++each) {
+      if (files().make_directory(each->c_str()) != 0 && errno != EEXIST) {
+        refuse("make the directory", path, errno);
+      }
+    }
+    struct stat about{};
+    if (files().status(path.c_str(), about) != 0) refuse("make the directory", path, errno);
+    if (!S_ISDIR(about.st_mode)) refuse("make the directory", path, ENOTDIR);
+    for (const std::string& each : missing) {
+      const std::string above = std::filesystem::path(each).parent_path().string();
+      sync_now(above.empty() ? "." : above);
+    }
   }
   std::unique_ptr<DiskFile> open(const std::string& path) override {
     return std::make_unique<SystemFile>(File(open_file(path, O_RDWR | O_CREAT)), path);
@@ -289,10 +283,10 @@ class SystemDisk final : public Disk {
   std::unique_ptr<DiskContent> read(const std::string& path) override {
     return std::make_unique<Copied>(path);
   }
-  bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
+  bool exists(const std::string& path) override { return files().access(path.c_str(), F_OK) == 0; }
   std::uint64_t size(const std::string& path) override {
     struct stat about{};
-    if (::stat(path.c_str(), &about) != 0) refuse("read the size of", path, errno);
+    if (files().status(path.c_str(), about) != 0) refuse("read the size of", path, errno);
     return static_cast<std::uint64_t>(about.st_size);
   }
   std::string read_part(const std::string& path, std::uint64_t at, std::size_t size) override {
@@ -300,8 +294,7 @@ class SystemDisk final : public Disk {
     std::string bytes(size, '\0');
     std::size_t got = 0;
     while (got < size) {
-      const ssize_t n =
-          ::pread(file.fd(), bytes.data() + got, size - got, static_cast<off_t>(at + got));
+      const ssize_t n = files().read_at(file.fd(), bytes.data() + got, size - got, at + got);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) refuse("read", path, errno);
       if (n == 0) break;
@@ -311,7 +304,7 @@ class SystemDisk final : public Disk {
     return bytes;
   }
   Task<void> shorten(std::string path, std::uint64_t size) override {
-    if (::truncate(path.c_str(), static_cast<off_t>(size)) != 0) refuse("shorten", path, errno);
+    if (files().truncate(path.c_str(), size) != 0) refuse("shorten", path, errno);
     co_return;
   }
   Task<void> write_files(std::string directory, std::vector<WholeFile> files) override {
@@ -324,22 +317,19 @@ class SystemDisk final : public Disk {
   Task<void> rename(std::string from, std::string to) override {
     if (!inline_calls()) {
       co_await rename_file(std::move(from), std::move(to));
-    } else if (::rename(from.c_str(), to.c_str()) != 0) {
+    } else if (files().rename(from.c_str(), to.c_str()) != 0) {
       refuse("rename", from, errno);
     }
   }
   // Once for a segment, and short: it need not go through the reactor.
   Task<void> rename_new(std::string from, std::string to) override {
-    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) co_return;
-    if (errno != EINVAL && errno != ENOSYS) refuse("rename to", to, errno);
-    // A file system that cannot: two names for a moment.
-    if (::link(from.c_str(), to.c_str()) != 0) refuse("rename to", to, errno);
-    if (::unlink(from.c_str()) != 0) refuse("rename", from, errno);
+    if (files().rename_new(from.c_str(), to.c_str()) != 0) refuse("rename to", to, errno);
+    co_return;
   }
   Task<void> remove(std::string path) override {
     if (!inline_calls()) {
       co_await remove_file(std::move(path));
-    } else if (::unlink(path.c_str()) != 0) {
+    } else if (files().remove(path.c_str()) != 0) {
       refuse("remove", path, errno);
     }
   }
@@ -354,18 +344,18 @@ class SystemDisk final : public Disk {
                                  std::string& holder) override {
     Descriptor descriptor = open_file(path, O_RDWR | O_CREAT);
     const int fd = descriptor.fd();
-    if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (files().lock(fd) != 0) {
       if (errno != EWOULDBLOCK) refuse("lock", path, errno);
       std::array<char, 200> text;
-      const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
+      const ssize_t n = files().read_at(fd, text.data(), text.size(), 0);
       holder.assign(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
       holder.resize(std::min(holder.find('\n'), holder.size()));  // behind it is the token
       return nullptr;
     }
     const std::string said = about + token() + "\n";
     // Written over what is there: that needs no room, which a full disk does not have.
-    if (::pwrite(fd, said.data(), said.size(), 0) != static_cast<ssize_t>(said.size()) ||
-        ::ftruncate(fd, static_cast<off_t>(said.size())) != 0) {
+    if (files().write_at(fd, said.data(), said.size(), 0) != static_cast<ssize_t>(said.size()) ||
+        files().truncate(fd, said.size()) != 0) {
       refuse("write to", path, errno);
     }
     auto lock = std::make_unique<SystemLock>(std::move(descriptor), path, said);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+
+#include "tiffany/core/world.hpp"
 
 namespace tiffany::wal {
 namespace {
@@ -15,12 +18,10 @@ WallClock::WallClock(Scheduler& scheduler, std::int64_t epoch_time, std::int64_t
   const std::int64_t now = microseconds_of(scheduler_->now());
   if (epoch_time >= 0) {
     offset_ = epoch_time;
-  } else if (scheduler_->reactor().virtual_time()) {
-    offset_ = last_time;
+  } else if (const std::optional<std::int64_t> wall = scheduler_->world().wall_clock_us()) {
+    offset_ = *wall - now;
   } else {
-    using namespace std::chrono;
-    const auto wall = system_clock::now().time_since_epoch();
-    offset_ = duration_cast<microseconds>(wall).count() - now;
+    offset_ = last_time;
   }
   // A clock that was set back would let sleeps last longer, and the time of tasks go back.
   behind_ = std::max<std::int64_t>(0, last_time - (now + offset_));

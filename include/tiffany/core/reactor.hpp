@@ -1,4 +1,5 @@
-// Where time and outside events come from. One reactor belongs to one scheduler.
+// Where time and outside events come from: the event side of a World (core/world.hpp). One reactor
+// belongs to one scheduler.
 //
 // This one door is what makes a run repeatable: a scheduler reads no clock and waits for nothing by
 // itself. Two of the reactors here know only the clock; the third is the operating system with its
@@ -16,6 +17,7 @@
 namespace tiffany {
 
 class Scheduler;
+class World;
 
 // Lets any thread end the wait of an idle reactor. Kept by everyone who may want to, so it outlives
 // the scheduler it wakes.
@@ -68,6 +70,11 @@ class Reactor {
   virtual void collect(Scheduler& scheduler, bool busy) noexcept;
   // A descriptor is about to be closed: operations on it end with -ECANCELED.
   virtual void closing(int fd) noexcept;
+  // False: submit() refuses everything. Who has to, makes plain calls instead.
+  virtual bool performs_operations() const noexcept { return false; }
+  // The side that is answered at once. Default: the operating system; with a virtual clock, without its
+  // wall clock and entropy.
+  virtual World& world() noexcept;
   // How many operations have begun and are not over.
   std::size_t in_flight() const noexcept { return in_flight_; }
 

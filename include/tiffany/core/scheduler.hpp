@@ -152,6 +152,7 @@ class Scheduler : private detail::Loop {
   // For what the running task takes: that of the scheduler, or of its scope (Scope::limit_memory).
   Arena& arena() noexcept { return *here_; }
   Reactor& reactor() noexcept { return *reactor_; }
+  World& world() noexcept { return reactor_->world(); }
   const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
   void add_external(ExternalEntry& entry) noexcept;
   void external_settled() noexcept { --pending_externals_; }

@@ -10,6 +10,7 @@
 namespace tiffany {
 
 class Pressure;
+class World;
 
 class Descriptor {
  public:
@@ -22,7 +23,8 @@ class Descriptor {
       : fd_(std::exchange(other.fd_, -1)),
         incarnation_(other.incarnation_),
         made_here_(other.made_here_),
-        pressure_(other.pressure_) {}
+        pressure_(other.pressure_),
+        world_(other.world_) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
     if (this != &other) {
       close();
@@ -30,6 +32,7 @@ class Descriptor {
       incarnation_ = other.incarnation_;
       made_here_ = other.made_here_;
       pressure_ = other.pressure_;
+      world_ = other.world_;
     }
     return *this;
   }
@@ -55,6 +58,7 @@ class Descriptor {
   std::uint32_t incarnation_ = 0;
   bool made_here_ = false;
   Pressure* pressure_ = nullptr;
+  World* world_ = nullptr;  // whose number it is
 };
 
 // The result of a system call that makes a descriptor which no other process has, or an IoError for

@@ -1,28 +1,13 @@
-// What the operating system refused, in a sentence.
+// Errors of descriptors: what was refused, and on which socket or file. The type is IoError
+// (world/io_error.hpp).
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "tiffany/base/error.hpp"
+#include "tiffany/world/io_error.hpp"  // IWYU pragma: export
 
 namespace tiffany {
-
-// The text is bounded: of what the operation was about, a kilobyte is shown.
-class IoError : public Error {
- public:
-  // `what` and `on`: "recv" and "tcp 127.0.0.1:80".
-  IoError(int number, std::string_view what, std::string_view on);
-  // With a sentence of its own about what to do; an empty one is replaced by what is known of the
-  // number.
-  IoError(int number, std::string_view what, std::string_view on, std::string_view to_do);
-
-  // The errno: ECONNRESET, ENOSPC, ...
-  int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 // For what is in errno.
 [[noreturn]] void throw_io_error(std::string_view what, int fd);

@@ -31,6 +31,8 @@
 
 namespace tiffany {
 
+class World;
+
 class Command {
  public:
   // Looked up in PATH unless it has a slash.
@@ -140,6 +142,7 @@ class Process {
   ByteStream errors_;
   ExitStatus status_;
   int lost_status_ = 0;  // an errno: why status_ says nothing
+  World* world_;
   bool own_group_ = true;
   bool ended_ = true;
 };

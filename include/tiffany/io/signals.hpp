@@ -21,9 +21,7 @@
 
 namespace tiffany {
 
-namespace detail {
-struct SignalSink;
-}
+class World;
 
 // Gives the number of the signal.
 class [[nodiscard("next does nothing until awaited: co_await signals.next()")]] NextSignal final
@@ -61,7 +59,8 @@ class Signals {
 
  private:
   Descriptor descriptor_;  // the signals that have come, a byte each
-  detail::SignalSink* sink_ = nullptr;
+  World* world_;
+  void* token_ = nullptr;
 };
 
 }  // namespace tiffany

@@ -47,8 +47,8 @@ class Terminal {
   const Descriptor& descriptor() const noexcept { return master_.descriptor(); }
 
  private:
-  ByteStream master_;
   std::string slave_;  // the path of the end that programs get
+  ByteStream master_;
 };
 
 static_assert(Stream<Terminal>);

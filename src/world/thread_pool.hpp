@@ -14,7 +14,7 @@
 #include "tiffany/core/operation.hpp"
 #include "tiffany/core/reactor.hpp"
 
-namespace tiffany::io {
+namespace tiffany::world {
 
 class ThreadPool {
  public:
@@ -34,7 +34,7 @@ class ThreadPool {
   // The same, and waits for what cannot be abandoned. It is not reported.
   void drop(Operation& op) noexcept;
   // A descriptor is about to be closed. What is queued for it ends with -ECANCELED; what runs on it
-  // keeps the number from being given to another file until it is over (io/held_open.hpp).
+  // keeps the number from being given to another file until it is over (world/held_open.hpp).
   void closing(int fd) noexcept;
   // Takes out what is over, one after the other; null when there is no more. Cheap then.
   Operation* next_over() noexcept;
@@ -45,4 +45,4 @@ class ThreadPool {
   std::shared_ptr<State> state_;  // a thread that was abandoned outlives the pool
 };
 
-}  // namespace tiffany::io
+}  // namespace tiffany::world

@@ -1,4 +1,4 @@
-#include "io/held_open.hpp"
+#include "world/held_open.hpp"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-namespace tiffany::io {
+namespace tiffany::world {
 namespace {
 
 struct Held {
@@ -67,4 +67,4 @@ bool close_later(int fd) noexcept {
   return true;
 }
 
-}  // namespace tiffany::io
+}  // namespace tiffany::world

@@ -10,9 +10,9 @@
 #include <climits>
 #include <cstdio>
 
-#include "io/backend.hpp"
+#include "world/backend.hpp"
 
-namespace tiffany::io {
+namespace tiffany::world {
 namespace {
 
 using Kind = Operation::Kind;
@@ -150,4 +150,4 @@ int perform(Operation& op) noexcept {
   }
 }
 
-}  // namespace tiffany::io
+}  // namespace tiffany::world

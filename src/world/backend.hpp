@@ -7,12 +7,12 @@
 #include <memory>
 #include <optional>
 
-#include "io/thread_pool.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/operation.hpp"
 #include "tiffany/core/reactor.hpp"
+#include "world/thread_pool.hpp"
 
-namespace tiffany::io {
+namespace tiffany::world {
 
 // How often descriptors of others are looked at for having been closed, while somebody waits for one.
 inline constexpr Duration kLookAtForeign = std::chrono::milliseconds(100);
@@ -65,4 +65,4 @@ int perform_on_shared(Operation& op, bool& cannot) noexcept;
 // for, -EOPNOTSUPP when the file system cannot tell. What went before that is in op.progress.
 int perform_from_cache(Operation& op) noexcept;
 
-}  // namespace tiffany::io
+}  // namespace tiffany::world

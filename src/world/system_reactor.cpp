@@ -1,4 +1,4 @@
-#include "tiffany/io/system_reactor.hpp"
+#include "tiffany/world/system_reactor.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "io/backend.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/scheduler.hpp"
+#include "world/backend.hpp"
 
 namespace tiffany {
 namespace {
@@ -55,11 +55,12 @@ class SystemReactor final : public Reactor {
 
   Time now() override { return clock_->now(); }
   bool virtual_time() const noexcept override { return false; }
+  bool performs_operations() const noexcept override { return true; }
   void advance_to(Time) override {}
   void wait(std::optional<Time> until, Wakeup& wakeup) override {
     if (backend_ == nullptr) return clock_->wait(until, wakeup);
     if (!backend_->finished.empty()) return;
-    for (const io::ThreadPool* pool : {&files_, &offloads_, &names_}) {
+    for (const world::ThreadPool* pool : {&files_, &offloads_, &names_}) {
       if (pool->any_over()) return;
     }
     std::optional<Duration> limit;
@@ -69,7 +70,7 @@ class SystemReactor final : public Reactor {
 
   bool submit(Scheduler& scheduler, Operation& op) override {
     if (backend_ == nullptr) {
-      for (io::ThreadPool* pool : {&files_, &offloads_, &names_}) {
+      for (world::ThreadPool* pool : {&files_, &offloads_, &names_}) {
         pool->set_wakeup(scheduler.inbox()->wakeup());
       }
       backend_ = make_backend();
@@ -82,7 +83,7 @@ class SystemReactor final : public Reactor {
     op.asked_for = false;
     op.state = Operation::State::in_flight;
     if (op.pooled && kind_ == ReactorKind::blocking) {
-      op.result = io::perform(op);
+      op.result = world::perform(op);
       op.state = Operation::State::idle;
       return true;
     }
@@ -137,11 +138,11 @@ class SystemReactor final : public Reactor {
   }
 
  private:
-  std::unique_ptr<io::Backend> make_backend() {
+  std::unique_ptr<world::Backend> make_backend() {
     ReactorKind kind = kind_;
     if (kind == ReactorKind::automatic) kind = kind_from_environment();
     if (kind == ReactorKind::uring || kind == ReactorKind::automatic) {
-      if (std::unique_ptr<io::Backend> uring = io::make_uring()) return uring;
+      if (std::unique_ptr<world::Backend> uring = world::make_uring()) return uring;
     }
     if (kind == ReactorKind::uring) {
       throw Error(
@@ -149,14 +150,14 @@ class SystemReactor final : public Reactor {
           "io_uring was asked for, but this kernel does not allow it or lacks a part of it. "
           "Use TIFFANY_REACTOR=epoll, or leave the choice to Tiffany.");
     }
-    return io::make_epoll(kind == ReactorKind::blocking ? nullptr : &files_);
+    return world::make_epoll(kind == ReactorKind::blocking ? nullptr : &files_);
   }
-  io::ThreadPool& pool_of(const Operation& op) noexcept {
+  world::ThreadPool& pool_of(const Operation& op) noexcept {
     if (op.kind != Operation::Kind::work) return files_;
     return op.flags == Operation::kNames ? names_ : offloads_;
   }
   void deliver(Scheduler& scheduler) noexcept {
-    for (io::ThreadPool* pool : {&files_, &offloads_, &names_}) {
+    for (world::ThreadPool* pool : {&files_, &offloads_, &names_}) {
       while (Operation* op = pool->next_over()) backend_->over(*op);
     }
     while (Operation* op = backend_->finished.pop()) {
@@ -171,10 +172,10 @@ class SystemReactor final : public Reactor {
   }
 
   std::unique_ptr<Reactor> clock_;
-  io::ThreadPool files_;
-  io::ThreadPool offloads_;
-  io::ThreadPool names_;
-  std::unique_ptr<io::Backend> backend_;
+  world::ThreadPool files_;
+  world::ThreadPool offloads_;
+  world::ThreadPool names_;
+  std::unique_ptr<world::Backend> backend_;
   ReactorKind kind_;
   std::size_t asked_for_ = 0;  // operations that are being taken back
 };

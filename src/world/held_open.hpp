@@ -3,7 +3,7 @@
 // safe for threads. Internal.
 #pragma once
 
-namespace tiffany::io {
+namespace tiffany::world {
 
 // Counted: as many let_go() as hold_open().
 void hold_open(int fd) noexcept;
@@ -12,4 +12,4 @@ void let_go(int fd) noexcept;
 // True: a thread has the descriptor, and the last let_go() will close it. Costs one load otherwise.
 bool close_later(int fd) noexcept;
 
-}  // namespace tiffany::io
+}  // namespace tiffany::world

@@ -9,11 +9,11 @@
 #include <optional>
 #include <vector>
 
-#include "io/backend.hpp"
 #include "tiffany/base/error.hpp"
-#include "tiffany/io/system_reactor.hpp"
+#include "tiffany/world/system_reactor.hpp"
+#include "world/backend.hpp"
 
-namespace tiffany::io {
+namespace tiffany::world {
 namespace {
 
 using Kind = Operation::Kind;
@@ -487,13 +487,13 @@ std::unique_ptr<Backend> make_uring() {
   return made;
 }
 
-}  // namespace tiffany::io
+}  // namespace tiffany::world
 
 namespace tiffany {
 
 bool uring_works() noexcept {
   static const bool works = [] {
-    io::Ring ring;
+    world::Ring ring;
     return ring.complete();
   }();
   return works;

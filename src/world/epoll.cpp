@@ -14,9 +14,9 @@
 #include <system_error>
 #include <vector>
 
-#include "io/backend.hpp"
+#include "world/backend.hpp"
 
-namespace tiffany::io {
+namespace tiffany::world {
 namespace {
 
 using Kind = Operation::Kind;
@@ -374,4 +374,4 @@ class Epoll final : public Backend {
 
 std::unique_ptr<Backend> make_epoll(ThreadPool* pool) { return std::make_unique<Epoll>(pool); }
 
-}  // namespace tiffany::io
+}  // namespace tiffany::world

@@ -1,4 +1,4 @@
-#include "io/thread_pool.hpp"
+#include "world/thread_pool.hpp"
 
 #include <unistd.h>
 
@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "io/backend.hpp"
-#include "io/held_open.hpp"
-#include "tiffany/io/io_error.hpp"
+#include "tiffany/world/io_error.hpp"
+#include "world/backend.hpp"
+#include "world/held_open.hpp"
 
-namespace tiffany::io {
+namespace tiffany::world {
 namespace {
 
 using Kind = Operation::Kind;
@@ -322,4 +322,4 @@ void ThreadPool::State::serve(Worker& me) noexcept {
   }
 }
 
-}  // namespace tiffany::io
+}  // namespace tiffany::world
