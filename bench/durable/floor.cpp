@@ -1,5 +1,6 @@
-// The least that a log can do: records of 128 bytes with a checksum, written over the zeros of a file and
-// synced. Each sync carries the records of all tasks that wait. There are no tasks, no index, and no user code.
+// The least that a log can do: records of 128 bytes with a checksum, written over the zeros of a
+// file and synced. Each sync carries the records of all tasks that wait. There are no tasks, no
+// index, and no user code.
 #include <cstring>
 #include <memory>
 

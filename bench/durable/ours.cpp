@@ -1,8 +1,8 @@
 // Durable tasks on a scheduler of the real world, over a journal on the disk.
 #include "null_disk.hpp"
 #include "tiffany/durable/host.hpp"
-#include "tiffany/wal/log.hpp"
 #include "tiffany/tiffany.hpp"
+#include "tiffany/wal/log.hpp"
 #include "workloads.hpp"
 
 namespace {

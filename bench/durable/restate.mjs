@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// The same steps on Restate: its server, a service in this process, and invocations over loopback. Takes the options of the
-// other programs of this directory. Where its packages are: TIFFANY_SERVERS, a directory with node_modules (see README.md).
+// The same steps on Restate: its server, a service in this process, and invocations over loopback.
+// Takes the options of the other programs of this directory. Where its packages are:
+// TIFFANY_SERVERS, a directory with node_modules (see README.md).
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -85,7 +86,8 @@ async function start(directory) {
       [await free_port(), await free_port(), await free_port(), await free_port()];
   const handler = restate.createEndpointHandler({ services: [service], logger: () => {} });
   http2.createServer(handler).listen(own, '127.0.0.1');
-  const binary = `@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`;
+  const system = `${process.platform}-${process.arch}`;
+  const binary = `@restatedev/restate-server-${system}/bin/restate-server`;
   server = spawn(installed.resolve(binary), ['--base-dir', directory], {
     stdio: 'ignore',
     env: {

@@ -1,5 +1,5 @@
-// SQLite as a log: a row a step, in WAL mode with synchronous=FULL. One transaction carries the rows of all
-// tasks that wait, which is more than a program with a transaction a step would get.
+// SQLite as a log: a row a step, in WAL mode with synchronous=FULL. One transaction carries the
+// rows of all tasks that wait, which is more than a program with a transaction a step would get.
 #include <sqlite3.h>
 
 #include "workloads.hpp"

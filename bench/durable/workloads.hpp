@@ -51,7 +51,8 @@ class Latencies {
   std::vector<double> all_;
 };
 
-// A directory beside the program, which is on a disk unless the whole build is not; gone at the end.
+// A directory beside the program, which is on a disk unless the whole build is not; gone at the
+// end.
 class Scratch {
  public:
   Scratch() {

@@ -1,5 +1,6 @@
-// What the row `append_sync` does in every program: batches of 8 KiB are appended to a file that begins empty, and each
-// is on the disk before the next. Microseconds of the clock on the wall per batch: it is the disk that takes them.
+// What the row `append_sync` does in every program: batches of 8 KiB are appended to a file that
+// begins empty, and each is on the disk before the next. Microseconds of the clock on the wall per
+// batch: it is the disk that takes them.
 #pragma once
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// What the row `channel` does in every program: one task sends so many numbers of 8 bytes through a channel
-// of 64 places to another, which adds them up. Counted from before the tasks are made until both have
-// ended; per message that adds nothing one could see.
+// What the row `channel` does in every program: one task sends so many numbers of 8 bytes through a
+// channel of 64 places to another, which adds them up. Counted from before the tasks are made until
+// both have ended; per message that adds nothing one could see.
 #pragma once
 
 #include <cstddef>

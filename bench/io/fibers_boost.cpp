@@ -1,5 +1,6 @@
-// The rows fiber_switch on Boost.Context and fiber_yield_* on Boost.Fiber with its default round-robin
-// scheduler. Stacks of 64 KiB: more than that is not needed, and less would not be fair to compare.
+// The rows fiber_switch on Boost.Context and fiber_yield_* on Boost.Fiber with its default
+// round-robin scheduler. Stacks of 64 KiB: more than that is not needed, and less would not be fair
+// to compare.
 #include <cstddef>
 #include <memory>
 #include <utility>

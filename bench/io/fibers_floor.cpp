@@ -1,6 +1,6 @@
-// The floor of the rows fiber_switch and fiber_yield_*: the registers that a function must preserve,
-// the stack pointer, and a jump. Contexts are entered one after the other from an array; there are no
-// tasks, no exceptions, no queue. x86-64 only.
+// The floor of the rows fiber_switch and fiber_yield_*: the registers that a function must
+// preserve, the stack pointer, and a jump. Contexts are entered one after the other from an array;
+// there are no tasks, no exceptions, no queue. x86-64 only.
 #include <sys/mman.h>
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // The rows fiber_switch and fiber_yield_* on Tiffany.
 //
-// fiber_switch: one fiber that is entered and left again and again by the two functions that the run
-// loop and fiber::yield() use, per switch; with all that belongs to it (exceptions, which fiber runs,
-// the place of the await), without the scheduler.
-// fiber_yield_*: so many fibers yield in turn, on the default stacks of 256 KiB.
+// fiber_switch: one fiber that is entered and left again and again by the two functions that the
+// run loop and fiber::yield() use, per switch; with all that belongs to it (exceptions, which fiber
+// runs, the place of the await), without the scheduler. fiber_yield_*: so many fibers yield in
+// turn, on the default stacks of 256 KiB.
 #include <cstddef>
 #include <functional>
 

@@ -1,8 +1,9 @@
-// The server rows of one peer: starts its server, gives it a load, and reports what a request cost the
-// server. Built once for each peer, with the path of its server (of its servers, where the better one
-// counts) in TIFFANY_SERVERS, separated by colons.
+// The server rows of one peer: starts its server, gives it a load, and reports what a request cost
+// the server. Built once for each peer, with the path of its server (of its servers, where the
+// better one counts) in TIFFANY_SERVERS, separated by colons.
 //
-//   echo_*          processor time of the server per request, us; one request in flight per connection
+//   echo_*          processor time of the server per request, us; one request in flight per
+//                   connection
 //   http_hello      the same, the load comes from wrk
 //   uds_ping_pong   time of a round trip on one unix socket, us
 //   idle_conn_rss   memory of the server per connection that does nothing, bytes

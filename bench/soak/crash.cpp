@@ -1,6 +1,7 @@
-// Kills a process full of durable tasks with SIGKILL a thousand times in each layout of the log (or as
-// often as the argument says), starts it again each time, and counts from outside what it did: see
-// tests/durable/crash/. Exits with 1 when anything was lost, done twice, or differs from an undisturbed run.
+// Kills a process full of durable tasks with SIGKILL a thousand times in each layout of the log (or
+// as often as the argument says), starts it again each time, and counts from outside what it did:
+// see tests/durable/crash/. Exits with 1 when anything was lost, done twice, or differs from an
+// undisturbed run.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

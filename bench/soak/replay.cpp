@@ -1,6 +1,7 @@
-// Ten thousand programs of durable tasks (or as many as the argument says), made from seeds: recorded and replayed, and
-// cut off at random points and recovered. Results and logs must be the same, nothing may diverge, and two runs
-// of the same seed must have the same trace. Exits with 1 when that is not so.
+// Ten thousand programs of durable tasks (or as many as the argument says), made from seeds:
+// recorded and replayed, and cut off at random points and recovered. Results and logs must be the
+// same, nothing may diverge, and two runs of the same seed must have the same trace. Exits with 1
+// when that is not so.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// A million messages between a thousand tasks under each of 200 seeds (or as many as the arguments say):
-// none may be lost, come twice or overtake another of its sender, and memory must not grow from seed to
-// seed. Exits with 1 when that is not so.
+// A million messages between a thousand tasks under each of 200 seeds (or as many as the arguments
+// say): none may be lost, come twice or overtake another of its sender, and memory must not grow
+// from seed to seed. Exits with 1 when that is not so.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -194,7 +194,8 @@ inline Options parse_options(int argc, char** argv) {
 // touch of a page that the host has to find costs several times that of a page it still holds.
 enum class Weight { light, heavy };
 
-// Where the programs of a suite run. Those that wait for a disk have threads of the kernel to help them.
+// Where the programs of a suite run. Those that wait for a disk have threads of the kernel to help
+// them.
 enum class Cores { one, all };
 
 // Pins the process, then runs the workloads asked for, each run in its own child.

@@ -1,9 +1,10 @@
 // Runs the programs of one suite beside each other, prints one table and writes one JSON file.
 //
-//   bench_report --rows FILE [--quick] [--only name[,name...]] --out FILE ours=PATH floor=PATH [peer=PATH]...
+//   bench_report --rows FILE [--quick] [--only name[,name...]] --out FILE ours=PATH floor=PATH
+//   [peer=PATH]...
 //
-// The rows of the suite are listed in a file, one name a line, in the order of the table. `ours` behind
-// a name says that only Tiffany has it: there is nothing on the floor to compare with.
+// The rows of the suite are listed in a file, one name a line, in the order of the table. `ours`
+// behind a name says that only Tiffany has it: there is nothing on the floor to compare with.
 //
 // Noise comes in stretches (a neighbour that is busy for a few seconds), so the programs take turns
 // workload by workload, over several rounds, and the best of each counts. Where the kernel happens
@@ -65,8 +66,8 @@ struct Setup {
   const char* runs(const Program& program) const { return quick || is_peer(program) ? "1" : "2"; }
 };
 
-// What one workload gave: its unit, and the best value of each program that has it. The more the better when
-// it is something per second, the less the better when it is not.
+// What one workload gave: its unit, and the best value of each program that has it. The more the
+// better when it is something per second, the less the better when it is not.
 struct Row {
   std::string unit;
   std::map<std::string, double> best;

@@ -1,5 +1,5 @@
-// A workload in a file of its own. Defining a Row at namespace scope enters it into its program; all
-// programs that are made of rows have the same main(), in rows_main.cpp.
+// A workload in a file of its own. Defining a Row at namespace scope enters it into its program;
+// all programs that are made of rows have the same main(), in rows_main.cpp.
 //
 //   double ns_per_message(const bench::Suite& suite) { ... }
 //   const bench::Row row("channel", "ns", bench::Weight::light, ns_per_message);

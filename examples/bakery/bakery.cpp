@@ -1,5 +1,5 @@
-// A bakery on virtual time, asked in the middle of its work what it is doing, and then why something
-// went wrong. docs/09-explaining-itself.md shows what this prints.
+// A bakery on virtual time, asked in the middle of its work what it is doing, and then why
+// something went wrong. docs/09-explaining-itself.md shows what this prints.
 #include <chrono>
 #include <cstdio>
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// A directory of files, processed in durable steps: a task for each file, three at a time, and a report at the end.
-// Stop it when you like, and start it again: what is done is not done again.
+// A directory of files, processed in durable steps: a task for each file, three at a time, and a
+// report at the end. Stop it when you like, and start it again: what is done is not done again.
 //
 //   batch <directory>         makes <directory>/report.txt; its log is in <directory>/.wal
 //   batch                     a demo, on a directory of its own that it stops half-way

@@ -1,7 +1,7 @@
-// A chat server with rooms. A line from a client goes to everybody else in its room; "/join name" goes to
-// another room. Each client has a channel for what it is to be told. No line is lost: when the channel of
-// a client is full, whoever has something to say to the room waits, and a client that takes no line for
-// five seconds is disconnected.
+// A chat server with rooms. A line from a client goes to everybody else in its room; "/join name"
+// goes to another room. Each client has a channel for what it is to be told. No line is lost: when
+// the channel of a client is full, whoever has something to say to the room waits, and a client
+// that takes no line for five seconds is disconnected.
 //
 //   chat 127.0.0.1:7001     serves until Ctrl-C; try it with nc
 //   chat                    two clients of its own talk to each other, and it ends
@@ -100,8 +100,8 @@ Task<void> hear_client(Socket* client, Rooms* rooms, Outbox outbox) {
 }
 
 // The two end together. When hear_client() ends, the last sender goes, and tell_client() ends when
-// everything is told; when tell_client() fails or ends first, hear_client() is cancelled or finds its
-// socket closed.
+// everything is told; when tell_client() fails or ends first, hear_client() is cancelled or finds
+// its socket closed.
 Task<void> chat(Socket client, Rooms* rooms) {
   auto outbox = channel<std::string>(64);
   co_await scope([&](Scope& both) -> Task<void> {

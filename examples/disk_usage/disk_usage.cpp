@@ -1,5 +1,5 @@
-// A parallel `du`: every directory is read by a task, the blocking calls run on threads, and the sizes
-// come back up the tree.
+// A parallel `du`: every directory is read by a task, the blocking calls run on threads, and the
+// sizes come back up the tree.
 //
 //   disk_usage /some/directory
 //   disk_usage                    makes a small tree of its own, measures and removes it

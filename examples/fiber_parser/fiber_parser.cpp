@@ -1,9 +1,10 @@
-// A library that reads by blocking, on the scheduler: it runs in fibers, and its reads become waits.
+// A library that reads by blocking, on the scheduler: it runs in fibers, and its reads become
+// waits.
 //
-// The library below knows nothing of tasks. It takes a FILE, as such libraries do, and parses it with
-// fscanf. The C library asks for more bytes through a callback, ten calls down; there, in a fiber, one
-// can wait. So several of them run at a time, on one thread, and each can be given up when it takes
-// too long.
+// The library below knows nothing of tasks. It takes a FILE, as such libraries do, and parses it
+// with fscanf. The C library asks for more bytes through a callback, ten calls down; there, in a
+// fiber, one can wait. So several of them run at a time, on one thread, and each can be given up
+// when it takes too long.
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -64,7 +65,8 @@ class Connection {
   std::size_t next_ = 0;
 };
 
-// What the C library calls when it has nothing left to parse. The pieces are smaller than its buffer.
+// What the C library calls when it has nothing left to parse. The pieces are smaller than its
+// buffer.
 ssize_t wait_for_more(void* connection, char* buffer, std::size_t) {
   const std::string piece = await(static_cast<Connection*>(connection)->receive());
   std::memcpy(buffer, piece.data(), piece.size());

@@ -1,6 +1,6 @@
 // A small HTTP/1.1 server: our sockets, the parser of Boost.Beast. Keep-alive, pipelining, HEAD and
-// Expect: 100-continue work, a request that is no HTTP gets an answer that says so, and a slow client
-// is not waited for for ever.
+// Expect: 100-continue work, a request that is no HTTP gets an answer that says so, and a slow
+// client is not waited for for ever.
 //
 //   http_hello 127.0.0.1:8080     serves until Ctrl-C
 //   http_hello                    answers a request of its own, and ends

@@ -1,8 +1,9 @@
-// An order that survives: reserve, let a person approve (which may take days), charge, ship; refund when
-// that fails. The order is a durable task: every step is recorded in a log, and when its process dies the next
-// one goes on where it was.
+// An order that survives: reserve, let a person approve (which may take days), charge, ship; refund
+// when that fails. The order is a durable task: every step is recorded in a log, and when its
+// process dies the next one goes on where it was.
 //
-//   order                     the demo: runs the program below as a process, and kills it again and again
+//   order                     the demo: runs the program below as a process, and kills it again and
+//                             again
 //   order work <directory>    that process
 #include "stage.hpp"
 
@@ -18,8 +19,8 @@ TIFFANY_JSON(Order, name, customer, what, euro);
 
 // ---- The world outside: what it did is in its ledger, whatever happens to us ----
 
-// The warehouse and the carrier, and the bank when it gives money back, know idempotency keys: a call that
-// they have seen changes nothing.
+// The warehouse and the carrier, and the bank when it gives money back, know idempotency keys: a
+// call that they have seen changes nothing.
 Task<void> once_by_key(World& world, std::string who, std::string what, std::string key) {
   if (world.ledger.has(key)) {
     world.say(who + ": asked again, with a key that it knows: nothing to do");

@@ -1,7 +1,7 @@
 // The stage of the order demo: a ledger outside of the process, and the hand that kills it.
 //
-// The process writes lines: "say <text>" is for the reader; "reach <moment>" says how far it has come and
-// waits for an answer. The demo answers, or kills it there.
+// The process writes lines: "say <text>" is for the reader; "reach <moment>" says how far it has
+// come and waits for an answer. The demo answers, or kills it there.
 #pragma once
 
 #include <csignal>

@@ -1,6 +1,6 @@
 // The eight steps of David Beazley's "A Curious Course on Coroutines and Concurrency", in which a
-// small operating system grows out of coroutines, taken again with Tiffany. docs/00-tutorial.md goes
-// through them.
+// small operating system grows out of coroutines, taken again with Tiffany. docs/00-tutorial.md
+// goes through them.
 #include <cstdio>
 #include <functional>
 #include <string>

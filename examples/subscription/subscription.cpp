@@ -1,5 +1,5 @@
-// A subscription that is charged every thirty days until the customer writes, as a durable task; and a test of it: the
-// process is killed at every moment of a year, in a second of ours.
+// A subscription that is charged every thirty days until the customer writes, as a durable task;
+// and a test of it: the process is killed at every moment of a year, in a second of ours.
 #include <tiffany/durable/crash_test.hpp>
 #include <tiffany/tiffany.hpp>
 

@@ -1,5 +1,5 @@
-// A tree of workers that crash and are started again, on virtual time: ten seconds of an unlucky shop
-// in no time at all, the same on every run.
+// A tree of workers that crash and are started again, on virtual time: ten seconds of an unlucky
+// shop in no time at all, the same on every run.
 //
 //   main          rest_for_one: when the database goes, so does what was started after it
 //   ├── database

@@ -136,8 +136,8 @@ void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
 void* Arena::allocate_slow(std::size_t size) {
   may_grow_by(size);
   if (size > kLargestSmall) {
-    // A large block is a mapping of its own, with the header that owner_of() looks for. It is not on
-    // the list of chunks: it goes back to the system as soon as it is freed.
+    // A large block is a mapping of its own, with the header that owner_of() looks for. It is not
+    // on the list of chunks: it goes back to the system as soon as it is freed.
     Chunk* chunk = map_chunk(round_up(kHeader + size, kPage));
     used_ += usage(size);
     has_grown_by(size);

@@ -1,4 +1,5 @@
-// Text of users for a terminal: nothing in it moves the cursor, begins a line, or changes the order of what is read.
+// Text of users for a terminal: nothing in it moves the cursor, begins a line, or changes the order
+// of what is read.
 #pragma once
 
 #include <string>
@@ -6,8 +7,9 @@
 
 namespace tiffany::detail {
 
-// Control characters (also DEL, and those of two bytes), line breaks, and marks that turn the direction of text around
-// become escapes as JSON has them (\u001b, \n), so that JSON stays JSON. Bytes that are no UTF-8 become \xff.
+// Control characters (also DEL, and those of two bytes), line breaks, and marks that turn the
+// direction of text around become escapes as JSON has them (\u001b, \n), so that JSON stays JSON.
+// Bytes that are no UTF-8 become \xff.
 std::string shown(std::string_view text);
 
 }  // namespace tiffany::detail

@@ -44,7 +44,8 @@ bool detail::is_error(const std::exception_ptr& thrown) noexcept {
 }
 
 const CancelReasonPtr& unrecorded_reason(CancelCause cause) noexcept {
-  // None of this takes memory: neither a reason without a message nor a pointer that shares nothing.
+  // None of this takes memory: neither a reason without a message nor a pointer that shares
+  // nothing.
   struct All {
     std::array<std::optional<CancelReason>, kCauses.size()> reasons;
     std::array<CancelReasonPtr, kCauses.size()> pointers;

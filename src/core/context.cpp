@@ -35,8 +35,8 @@ ContextBlock::ContextBlock(ReplaceTag, Ref<ContextNode> context) {
 
 ContextBlock::~ContextBlock() {
   Ref<Heritage> present(task_->heritage());
-  // In the body `present` is one reference and the task's another; a third is a task that was spawned
-  // in the block and goes on with it, so that here only the store is taken over.
+  // In the body `present` is one reference and the task's another; a third is a task that was
+  // spawned in the block and goes on with it, so that here only the store is taken over.
   if (!present || present->refs() > 2) {
     if (present) {
       spare_->state = present->state;

@@ -110,7 +110,8 @@ void Dependencies::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
   if (failed != nullptr || left_ == 0) let_go(Owner(this), scheduler, *waiter.task, failed);
 }
 
-// The wait is over: the task begins when its turn comes, or ends then because of the one that failed.
+// The wait is over: the task begins when its turn comes, or ends then because of the one that
+// failed.
 void Dependencies::let_go(Owner owner, Scheduler& scheduler, TaskRecord& task,
                           Waitable* failed) noexcept {
   task.waiting_on_ = nullptr;

@@ -1,5 +1,5 @@
-// The order of a scheduler whose tasks wait inline: by priority, first in first out, and the task that
-// waits can be taken out of the middle when its wait is over. Internal.
+// The order of a scheduler whose tasks wait inline: by priority, first in first out, and the task
+// that waits can be taken out of the middle when its wait is over. Internal.
 #pragma once
 
 #include <cstddef>

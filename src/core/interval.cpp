@@ -18,8 +18,9 @@ void Interval::reset() { due_ = Scheduler::require("Interval::reset()").deadline
 
 Interval::Next Interval::next() noexcept { return Next(*this); }
 
-// Another task may have had the same tick before; then the interval has gone on already. A real clock
-// is always a little late: the grid of `delay` moves only when nobody waited, or a tick was lost.
+// Another task may have had the same tick before; then the interval has gone on already. A real
+// clock is always a little late: the grid of `delay` moves only when nobody waited, or a tick was
+// lost.
 void Interval::delivered(Time tick, bool waited, const Scheduler& scheduler) noexcept {
   if (tick != due_) return;
   const Time time = scheduler.deadline_in(Duration::zero());

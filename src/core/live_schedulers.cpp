@@ -6,8 +6,8 @@
 
 namespace tiffany {
 
-// These classes are not of standard layout, where offsetof is up to the compiler. GCC and Clang have
-// it for everything without virtual bases.
+// These classes are not of standard layout, where offsetof is up to the compiler. GCC and Clang
+// have it for everything without virtual bases.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 struct DebugLayout {

@@ -10,7 +10,8 @@ void PromiseCore::fail(Scheduler& scheduler, std::exception_ptr error) noexcept 
   settle(scheduler, TaskState::failed);
 }
 
-// A future may outlive its scheduler, so the log is that of the scheduler that runs here, if one does.
+// A future may outlive its scheduler, so the log is that of the scheduler that runs here, if one
+// does.
 void PromiseCore::report_unseen() const noexcept {
   if (Scheduler* const scheduler = Scheduler::current()) {
     return scheduler->reports().lost("A promise was failed, and nobody looked at the error",

@@ -15,8 +15,8 @@ constexpr std::size_t kQuietShown = 10;
 
 }  // namespace
 
-// A timer that is armed will wake somebody: then not everything waits for outside. Slices tell whether
-// anything has run, so that the loop has nothing to note while tasks do.
+// A timer that is armed will wake somebody: then not everything waits for outside. Slices tell
+// whether anything has run, so that the loop has nothing to note while tasks do.
 std::optional<Time> Quiet::look(Scheduler& scheduler) {
   if (limit_ == Duration::max() || scheduler.armed_timers() > 0 || scheduler.live_tasks() == 0) {
     slices_ = UINT64_MAX;

@@ -45,8 +45,8 @@ void ReadyQueue::grow(Ring& ring) {
   const std::size_t capacity = ring.places == nullptr ? 64 : 2 * (ring.mask + 1);
   auto places = std::make_unique<Place[]>(capacity);
   auto yields = std::make_unique<std::uint32_t[]>(capacity);
-  // The positions stay what they are, only their place in the larger ring changes. The task that was
-  // taken last may be running.
+  // The positions stay what they are, only their place in the larger ring changes. The task that
+  // was taken last may be running.
   for (std::size_t at = ring.head - 1; ring.places != nullptr && at != ring.tail; ++at) {
     places[at & (capacity - 1)] = ring.places[at & ring.mask];
     yields[at & (capacity - 1)] = ring.yields[at & ring.mask];

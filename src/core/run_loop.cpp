@@ -36,9 +36,10 @@ std::size_t Loop::run_turn(std::size_t limit) {
   return static_cast<std::size_t>(slices() - start);
 }
 
-// A frame that begins is named by Trampoline::next before its first resume, and always names another
-// or a mark before it comes back. One that did not has been compiled wrongly, and neither can it go on
-// nor can it be destroyed. `caller`: who awaited the frame; null when it is the outermost.
+// A frame that begins is named by Trampoline::next before its first resume, and always names
+// another or a mark before it comes back. One that did not has been compiled wrongly, and neither
+// can it go on nor can it be destroyed. `caller`: who awaited the frame; null when it is the
+// outermost.
 void Loop::end_miscompiled(TaskRecord& task, void* caller) noexcept {
   struct Innermost final : FrameVisitor {
     void on_frame(const std::source_location& site) override {
@@ -108,9 +109,9 @@ inline void Loop::run_with_care(TaskRecord& task, ReadyQueue::Ring& ring) {
 
 // Runs the tasks of one priority until the turn ends, none is left, or a more urgent one becomes
 // ready. The hot loop: its common case, a coroutine that yields again, takes a few dozen
-// instructions and touches the frame and the ring. The task is taken from the ring, resumed, and put
-// behind the others. Where the ring begins is kept in a register and written through, so that one
-// round does not wait for the memory of the one before.
+// instructions and touches the frame and the ring. The task is taken from the ring, resumed, and
+// put behind the others. Where the ring begins is kept in a register and written through, so that
+// one round does not wait for the memory of the one before.
 template <bool kPrefetch>
 void Loop::run_batch(ReadyQueue::Ring& ring) {
   std::size_t head = ring.head;
@@ -189,8 +190,8 @@ void Loop::run_rings() {
   }
 }
 
-// Of a task that was cancelled before it began only a place is left. Where it matters who is first in
-// a ring, and which rings have tasks, it must not be taken for one.
+// Of a task that was cancelled before it began only a place is left. Where it matters who is first
+// in a ring, and which rings have tasks, it must not be taken for one.
 void Loop::drop_dead_heads() {
   ready_.for_each_ring([this](ReadyQueue::Ring& ring) {
     while (!ring.empty()) {
@@ -246,8 +247,8 @@ void Loop::run_begun_slice(TaskRecord& task) {
   slice_goes_on(task, frame);
 }
 
-// A task whose memory is counted has all of its slice here, so that those of the others need not ask
-// which arena is theirs. It is in the queue with its record, never with its frame.
+// A task whose memory is counted has all of its slice here, so that those of the others need not
+// ask which arena is theirs. It is in the queue with its record, never with its frame.
 bool Loop::begin_special_slice(TaskRecord& task) {
   if (!begin_cancelled_slice(task)) return false;
   if (!task.has(TaskRecord::kOwnArena)) return true;
@@ -292,8 +293,8 @@ void Loop::count_steps() const noexcept {
       [this](std::uint32_t slot, std::uint32_t yields) { tasks_.in_slot(slot).steps_ += yields; });
 }
 
-// Its turn has come, but what it comes after did not complete. That is found out here and not where the
-// other task ends: a chain of a million such tasks would end one inside the other.
+// Its turn has come, but what it comes after did not complete. That is found out here and not where
+// the other task ends: a chain of a million such tasks would end one inside the other.
 void Loop::end_unbegun(TaskRecord& task) noexcept {
   task.drop_code();
   if (task.own_reason() != nullptr) return self().finish(task, TaskState::cancelled);
@@ -307,9 +308,9 @@ void Loop::end_unbegun(TaskRecord& task) noexcept {
 // A frame never resumes another one: it returns here and says which is next. So calls nest to any
 // depth on a constant native stack, whatever the compiler makes of tail calls.
 void Loop::slice_goes_on(TaskRecord& task, void* frame) {
-  // A call and its return, or a call in a loop, go back and forth between two frames. Where the next
-  // one is the one before, its address is taken from a register, under a branch that is foreseen:
-  // the processor need not wait for it to come through memory.
+  // A call and its return, or a call in a loop, go back and forth between two frames. Where the
+  // next one is the one before, its address is taken from a register, under a branch that is
+  // foreseen: the processor need not wait for it to come through memory.
   void* before = this;  // no frame
   for (;;) {
     void* const next = Trampoline::next;

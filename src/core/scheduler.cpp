@@ -199,7 +199,8 @@ void Scheduler::make_daemon(TaskRecord& task) noexcept {
   ++daemons_;
 }
 
-// Only they are left. What they spawn while they end is a daemon as well, and its turn comes here, too.
+// Only they are left. What they spawn while they end is a daemon as well, and its turn comes here,
+// too.
 void Scheduler::cancel_daemons() {
   const std::uint64_t spawned = counters().admitted;
   if (daemons_cancelled_ == spawned) return;
@@ -212,7 +213,8 @@ void Scheduler::cancel_daemons() {
   });
 }
 
-// Of tasks that were cancelled before they began only a place in the queue is left, with a reference.
+// Of tasks that were cancelled before they began only a place in the queue is left, with a
+// reference.
 void Scheduler::drop_places() {
   while (!ready_.empty()) run_turn(1);
 }
@@ -250,7 +252,8 @@ void Scheduler::run_until(Time time) {
 
 bool Scheduler::poll(Time deadline) {
   Drive drive(*this);
-  // A wait may end before the deadline with nothing ready: a report was due, or a message woke nobody.
+  // A wait may end before the deadline with nothing ready: a report was due, or a message woke
+  // nobody.
   while (!look_outside() && now_ < deadline) {
     if (idle(deadline) == Idle::nothing_to_wait_for) break;
   }

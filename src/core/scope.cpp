@@ -34,8 +34,8 @@ Scope::Scope(Scheduler& scheduler, RootTag) noexcept
 
 Scope::~Scope() {
   scheduler_.disarm(deadline_);
-  // Only a scope whose frame is dropped by force can still have tasks: those that a destructor in that
-  // frame has spawned. They have not begun, and never will.
+  // Only a scope whose frame is dropped by force can still have tasks: those that a destructor in
+  // that frame has spawned. They have not begun, and never will.
   while (first_ != nullptr) {
     TaskRecord& task = *first_;
     assert(this != &scheduler_.root_);
@@ -44,8 +44,8 @@ Scope::~Scope() {
     scheduler_.cancel(
         task, scheduler_.reason(CancelCause::scope_ended, "its scope is gone", task.spawn_site()));
   }
-  // A collected failure that could not be thrown, because something else was, is reported; so is that
-  // of a contender when another one has won.
+  // A collected failure that could not be thrown, because something else was, is reported; so is
+  // that of a contender when another one has won.
   while (kept_ != nullptr) {
     TaskRecord& task = *kept_;
     kept_ = task.next_sibling_;
@@ -88,7 +88,8 @@ void Scope::all_ended() noexcept {
   std::exchange(joiner_, nullptr)->joined();
 }
 
-// What the policy makes of a task that failed; or ended in whatever way, if the first success counts.
+// What the policy makes of a task that failed; or ended in whatever way, if the first success
+// counts.
 void Scope::judge(TaskRecord& task) noexcept {
   switch (policy_) {
     case ScopePolicy::fail_fast:
@@ -116,8 +117,8 @@ void Scope::judge(TaskRecord& task) noexcept {
       if (task.priority_ == kSystemPriority) scheduler_.system_task_failed(task);
       break;
   }
-  // Reported when nobody can look at it any more and nobody has. Also a second failure in a scope that
-  // is failing already, and that of a contender who lost.
+  // Reported when nobody can look at it any more and nobody has. Also a second failure in a scope
+  // that is failing already, and that of a contender who lost.
   task.set(TaskRecord::kReportFailure);
 }
 

@@ -54,8 +54,8 @@ void Teardown::unwind(std::size_t tasks) noexcept {
     try {
       scheduler_.run_turn(1);
     } catch (...) {
-      // An order of one's own may throw, for lack of memory or because it wants something else. It is
-      // asked again, and what it throws is reported once.
+      // An order of one's own may throw, for lack of memory or because it wants something else. It
+      // is asked again, and what it throws is reported once.
       if (!std::exchange(reported_, true)) {
         scheduler_.reports().lost(
             "The order of the tasks threw while its scheduler was being destroyed",

@@ -1,4 +1,5 @@
-// Checkpoints: the state of a task takes the place of its history, and its code begins anew from there.
+// Checkpoints: the state of a task takes the place of its history, and its code begins anew from
+// there.
 #include <memory>
 #include <string>
 #include <utility>
@@ -71,7 +72,8 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& given,
   return slot;
 }
 
-// As `load` leaves it behind a checkpoint: what came before it has been delivered, what came after it has not.
+// As `load` leaves it behind a checkpoint: what came before it has been delivered, what came after
+// it has not.
 void FlowState::begin_anew() {
   at_checkpoint = false;
   saved = std::move(next_state_);

@@ -32,10 +32,11 @@ using detail::shown;
 constexpr std::string_view kHelp = R"(usage: tiffany <command> <directory> ...
 
 Reading, while the log is in use or not:
-  wal verify DIR                 check every line and every value; 1 when anything is damaged or missing
+  wal verify DIR                 check every line and every value; 1 when anything is damaged or
+                                 missing
   wal repair --dry-run DIR       what cannot be read, and which tasks that touches
-  wal export DIR [TASK] --to D   write <task>.wal and its long values into directory D, for one task or
-                                 all, also from the archive
+  wal export DIR [TASK] --to D   write <task>.wal and its long values into directory D, for one task
+                                 or all, also from the archive
   wal tail DIR [COUNT]           the last records (20), in the order of the log
   task list DIR                  every task and how it stands
   task show DIR TASK             the records of one task
@@ -45,8 +46,8 @@ Reading, while the log is in use or not:
 
 Writing, while no process has the log open:
   wal compact DIR [--keep-bytes N] [--keep-days N]
-                                 ended tasks go into the archive, which keeps so much; needs no room on the
-                                 disk with --keep-bytes 0, which drops them
+                                 ended tasks go into the archive, which keeps so much; needs no room
+                                 on the disk with --keep-bytes 0, which drops them
   wal repair DIR                 write every good record anew, quarantine the tasks that may have
                                  lost some, and put the damaged files aside; the report says what
                                  was given up
@@ -118,8 +119,8 @@ class Words {
   std::size_t next_ = 0;
 };
 
-// Lines, always made harmless: standard output may be a terminal, or be shown in one later. Text of users is given to
-// shown() before, which takes its line breaks, too.
+// Lines, always made harmless: standard output may be a terminal, or be shown in one later. Text of
+// users is given to shown() before, which takes its line breaks, too.
 void print(std::string_view lines) {
   std::string out;
   while (!lines.empty()) {

@@ -1,5 +1,5 @@
-// Tasks that have ended leave the log for the archive. Those that have not are written again behind all others, so that
-// what is before them can go.
+// Tasks that have ended leave the log for the archive. Those that have not are written again behind
+// all others, so that what is before them can go.
 #include <algorithm>
 #include <exception>
 #include <optional>
@@ -80,8 +80,9 @@ Task<Compaction> HostCore::compact_now(Retention keep, bool only_completed) {
   const bool drop = keep.bytes && *keep.bytes == 0 && store_->found().retired_damage.empty();
   const std::vector<Copied> copied = co_await archive_ended(drop, only_completed);
   if (drop) {
-    // Before the tasks leave the log, so that there is no moment in which their ids are free. An id that is in both
-    // places, because of a crash or of a retry meanwhile, is that of the task in the log.
+    // Before the tasks leave the log, so that there is no moment in which their ids are free. An id
+    // that is in both places, because of a crash or of a retry meanwhile, is that of the task in
+    // the log.
     std::vector<Uuid> ids;
     ids.reserve(copied.size());
     for (const Copied& copy : copied) ids.push_back(copy.id);
@@ -98,7 +99,8 @@ Task<Compaction> HostCore::compact_now(Retention keep, bool only_completed) {
   co_return done;
 }
 
-// Copies them, and gives which. With `drop` nothing is written. Whoever comes meanwhile has its turn next time.
+// Copies them, and gives which. With `drop` nothing is written. Whoever comes meanwhile has its
+// turn next time.
 Task<std::vector<HostCore::Copied>> HostCore::archive_ended(bool drop, bool only_completed) {
   std::vector<const wal::StoredTask*> ended;
   for (const HostedTask* entry : order_) {

@@ -1,5 +1,6 @@
-// Command values that are not of the type that the code reads, and how a task is stopped when its code and its log
-// disagree. docs/decisions/0018-schema-change-and-divergence.md says what is compared, and when.
+// Command values that are not of the type that the code reads, and how a task is stopped when its
+// code and its log disagree. docs/decisions/0018-schema-change-and-divergence.md says what is
+// compared, and when.
 #include <exception>
 #include <string>
 #include <utility>
@@ -90,8 +91,8 @@ void FlowState::leave_code() {
   host_.scheduler_->throw_cancelled();
 }
 
-// Values that have come, or are in the log and will come, to what the code has asked for. It may look at them only after
-// it has done something new.
+// Values that have come, or are in the log and will come, to what the code has asked for. It may
+// look at them only after it has done something new.
 bool FlowState::values_decode() {
   checked_ = true;
   const auto decodes = [this](const Slot& slot, const std::string& json) {

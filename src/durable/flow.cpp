@@ -9,7 +9,8 @@
 namespace tiffany {
 
 Answer DurableCall::start(Scheduler& scheduler, TaskRecord& task) {
-  // It was stopped when it was about to go on: nothing more is asked for, and the scheduler throws at once.
+  // It was stopped when it was about to go on: nothing more is asked for, and the scheduler throws
+  // at once.
   if (scheduler.cancel_pending()) [[unlikely]] {
     flow_->unwind();
     return Answer::parked;
@@ -19,7 +20,8 @@ Answer DurableCall::start(Scheduler& scheduler, TaskRecord& task) {
 
 void DurableCall::withdraw(TaskRecord&) noexcept { flow_->end_wait(); }
 
-// The code of a step lives in the frame that waits for it: that cannot go before the step has ended.
+// The code of a step lives in the frame that waits for it: that cannot go before the step has
+// ended.
 bool DurableCall::take_back(TaskRecord& task) noexcept {
   if (!flow_->unwind()) return false;
   withdraw(task);

@@ -126,8 +126,9 @@ bool FlowState::cancel_comes_first() noexcept {
   return false;
 }
 
-// What has come is shown to the code one by one, in the order of the log, and only while it waits for
-// something that is not there yet. So it makes no difference whether it came long ago or just now.
+// What has come is shown to the code one by one, in the order of the log, and only while it waits
+// for something that is not there yet. So it makes no difference whether it came long ago or just
+// now.
 bool FlowState::advance() {
   for (;;) {
     if (unwinding_) return false;

@@ -1,4 +1,5 @@
-// What is behind a Flow: the log of one task, how far its code has come in it, and what it waits for.
+// What is behind a Flow: the log of one task, how far its code has come in it, and what it waits
+// for.
 #pragma once
 
 #include <cstdint>
@@ -116,8 +117,8 @@ class Queries {
   std::uint64_t last_ = 0;
 };
 
-// For somebody outside who has sent something to a task, and waits until that is on the disk. He may go before,
-// and so may the task.
+// For somebody outside who has sent something to a task, and waits until that is on the disk. He
+// may go before, and so may the task.
 struct Mail final : public wal::Ticket {
   void synced(std::exception_ptr failed) noexcept override;
   FlowState* flow = nullptr;
@@ -169,8 +170,9 @@ class ArrivalQueue {
 
 }  // namespace detail
 
-// What the log of a task says of the rules it is written by ("rules" of its Spawn). None: signals that are waited for are
-// not recorded, and attempts that a process did not survive are not counted.
+// What the log of a task says of the rules it is written by ("rules" of its Spawn). None: signals
+// that are waited for are not recorded, and attempts that a process did not survive are not
+// counted.
 inline constexpr int kLogRules = 1;
 
 class FlowState {
@@ -264,8 +266,8 @@ class FlowState {
   std::uint64_t trace = 0;     // over what was asked for, and what came
   std::size_t compared = 0;
   std::size_t bytes = 0;  // of the log that is being replayed
-  // The task and its last checkpoint, behind which the names of steps and promises come again: what is named
-  // after them outside begins with this.
+  // The task and its last checkpoint, behind which the names of steps and promises come again: what
+  // is named after them outside begins with this.
   std::string name_outside() const;
 
  private:

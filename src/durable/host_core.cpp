@@ -146,7 +146,8 @@ Task<Uuid> HostCore::start_task(std::string type, std::string arguments, Uuid id
   co_return id;
 }
 
-// The same id is the same task: whoever means another one by it would get a result that is not of it.
+// The same id is the same task: whoever means another one by it would get a result that is not of
+// it.
 void HostCore::require_same_start(const HostedTask& before, const Uuid& id, const std::string& type,
                                   const std::string& arguments) {
   std::string recorded_type;

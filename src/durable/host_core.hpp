@@ -151,8 +151,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     std::string detail;  // the result, or why there is none
     std::string trace;
   };
-  // Of an HostedTask that is `unread`. Errc::log_damaged when the record, or a value that it names, cannot be read.
-  // `one_of_many`: files are kept open for the next.
+  // Of an HostedTask that is `unread`. Errc::log_damaged when the record, or a value that it names,
+  // cannot be read. `one_of_many`: files are kept open for the next.
   End end_of(const HostedTask& entry, bool one_of_many = false);
   std::string end_line(const HostedTask& entry, bool one_of_many);
 

@@ -30,8 +30,8 @@ struct HostCore::HostedTask {
   Handle<void> task;
   ManualResetEvent done;
   std::exception_ptr broken;
-  // It had ended when the log was opened, or is in the archive: its result, or why it has none, is not in `detail` but
-  // is read when somebody asks, see end_of().
+  // It had ended when the log was opened, or is in the archive: its result, or why it has none, is
+  // not in `detail` but is read when somebody asks, see end_of().
   bool unread = false;
   std::string spawn;           // its first record, of a task in the archive
   std::string end;             // and the record of its end
@@ -109,8 +109,8 @@ inline std::string hex(std::uint64_t value) {
   return text;
 }
 
-// Lets the task of a host await the code of a durable one. Gives nothing when the code has ended at a checkpoint; its
-// frames are destroyed with this object.
+// Lets the task of a host await the code of a durable one. Gives nothing when the code has ended at
+// a checkpoint; its frames are destroyed with this object.
 class RunDurable {
  public:
   RunDurable(Durable<std::string> code, FlowState& flow) noexcept

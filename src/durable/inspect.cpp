@@ -104,13 +104,14 @@ std::string HostCore::unreadable() const {
 
 namespace {
 
-// Another process may compact the log while it is read here, so that records are not where they were found. Then
-// everything is read again. What is really wrong is the same the next time.
+// Another process may compact the log while it is read here, so that records are not where they
+// were found. Then everything is read again. What is really wrong is the same the next time.
 class BesideWriter {
  public:
   explicit BesideWriter(std::string directory) : directory_(std::move(directory)) {}
 
-  // `wrong`: what could not be read, empty when all could. True: so it is. Errc::log_busy after many times.
+  // `wrong`: what could not be read, empty when all could. True: so it is. Errc::log_busy after
+  // many times.
   bool settled(std::string wrong) {
     constexpr int kMostTries = 20;  // each has to be overtaken by a compaction
     if (wrong.empty() || wrong == last_) return true;

@@ -24,8 +24,8 @@ std::string retry_from(const std::string& step) {
 
 // ---- Who waits for whom ----
 
-// The task in whose step the code runs that is running, or a task of a scope that the step has opened. Null: outside
-// of all steps.
+// The task in whose step the code runs that is running, or a task of a scope that the step has
+// opened. Null: outside of all steps.
 const HostCore::HostedTask* HostCore::caller() const noexcept {
   const TaskRecord* code = scheduler_ != nullptr ? scheduler_->running() : nullptr;
   for (; code != nullptr && !steps_.empty(); code = code->scope()->owner()) {
@@ -123,7 +123,8 @@ Task<void> HostCore::resume(Uuid id) {
   co_await shield(resume_now(&task, R"("op":"resume","by":"operator")"));
 }
 
-// Nobody else appends to its log meanwhile: what was appended before this record is on the disk when it is.
+// Nobody else appends to its log meanwhile: what was appended before this record is on the disk
+// when it is.
 Task<void> HostCore::resume_now(HostedTask* task, std::string payload) {
   const Changing changing(*task, changed_);
   co_await stop(*task);
@@ -216,7 +217,8 @@ void HostCore::require_no_promise(const HostedTask& task, const std::string& fro
                                         "there.");
 }
 
-// The log of the one, as that of another, which is then retried. Until the record of that is there, it has not come to be.
+// The log of the one, as that of another, which is then retried. Until the record of that is there,
+// it has not come to be.
 Task<Uuid> HostCore::fork_now(HostedTask* task, std::string from) {
   const Changing not_now(*task, changed_);
   const std::string of = task->log.id.text();

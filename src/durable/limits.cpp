@@ -57,8 +57,8 @@ void make_recordable(std::string& json, std::string_view what) {
   } catch (const Error& error) {
     refuse(what, error);
   }
-  // A codec of the user may put white space, which inside of a line is of no account, unless it is before a value that
-  // would be taken for a reference to another.
+  // A codec of the user may put white space, which inside of a line is of no account, unless it is
+  // before a value that would be taken for a reference to another.
   const auto breaks = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
   const bool plain = json.front() != ' ' && std::none_of(json.begin(), json.end(), breaks);
   if (!plain) json = recordable(json, what);

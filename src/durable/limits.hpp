@@ -1,4 +1,5 @@
-// The checks behind include/tiffany/durable/limits.hpp. Each throws an Error: bad_argument, or bad_json for a value.
+// The checks behind include/tiffany/durable/limits.hpp. Each throws an Error: bad_argument, or
+// bad_json for a value.
 #pragma once
 
 #include <string>
@@ -17,7 +18,8 @@ void require_step_id(std::string_view id);
 
 // JSON of somebody outside, as it is recorded. `what` is a noun: "the value of a signal".
 std::string recordable(std::string_view json, std::string_view what);
-// The same of what a codec has written, which is nearly always in order: it is changed only if it must be.
+// The same of what a codec has written, which is nearly always in order: it is changed only if it
+// must be.
 void make_recordable(std::string& json, std::string_view what);
 // The sentence of a failure as it is recorded: valid UTF-8, and cut where it is too long.
 void make_recordable_sentence(std::string& sentence);

@@ -1,5 +1,5 @@
-// The signals that have come to a durable task and that its code has not taken. Every operation takes the same time
-// however many there are.
+// The signals that have come to a durable task and that its code has not taken. Every operation
+// takes the same time however many there are.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Promises: a durable task asks for a value, and somebody outside gives it, also while the task is not running.
+// Promises: a durable task asks for a value, and somebody outside gives it, also while the task is
+// not running.
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -64,7 +65,8 @@ void HostCore::read_promises(HostedTask& entry) {
       }
     }
   } catch (const Error&) {
-    // It cannot be read, and so is quarantined when it is resumed: nobody can complete what it asked for.
+    // It cannot be read, and so is quarantined when it is resumed: nobody can complete what it
+    // asked for.
     std::erase_if(at_rest_, [&](const auto& each) { return each.second.task == entry.log.id; });
   }
 }

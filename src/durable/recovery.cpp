@@ -104,7 +104,8 @@ bool HostCore::may_replay() const noexcept {
          (replaying_tasks_ < options_.replay_tasks && replaying_bytes_ < options_.replay_bytes);
 }
 
-// True when there is nothing to resume. A task whose records cannot be read is quarantined, and no other suffers.
+// True when there is nothing to resume. A task whose records cannot be read is quarantined, and no
+// other suffers.
 bool HostCore::prepare(HostedTask& entry) {
   try {
     return prepare_readable(entry);

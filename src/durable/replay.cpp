@@ -39,8 +39,9 @@ std::string FlowState::next_id(std::string_view name, std::string_view kind) {
   return id;
 }
 
-// The call is the next of the log. Code that is newer than the log may make the calls of the log in another order; a call
-// that the log does not have comes after all of them. So whether code and log agree is known before anything new is done.
+// The call is the next of the log. Code that is newer than the log may make the calls of the log in
+// another order; a call that the log does not have comes after all of them. So whether code and log
+// agree is known before anything new is done.
 Command* FlowState::match(std::string_view kind, const std::string& id, const std::string& hash,
                           const std::source_location& site, bool& differs, std::string_view shape) {
   asked_anything = true;
@@ -136,8 +137,8 @@ FlowState::Slot* FlowState::make_slot(SlotKind kind, std::string id, const Comma
   return made;
 }
 
-// Nobody will ask for it any more. What is in the log will be delivered all the same, so that it is the same when
-// the log is read; a child has to be ended with its parent.
+// Nobody will ask for it any more. What is in the log will be delivered all the same, so that it is
+// the same when the log is read; a child has to be ended with its parent.
 void FlowState::drop(Slot* slot) noexcept {
   slot->wanted = false;
   const bool kept = slot->recorded || slot->running || slot->kind == SlotKind::child;

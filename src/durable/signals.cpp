@@ -1,4 +1,5 @@
-// Signals: values that are sent to a durable task by name, and wait in its mailbox until its code takes them.
+// Signals: values that are sent to a durable task by name, and wait in its mailbox until its code
+// takes them.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -102,8 +103,8 @@ std::size_t FlowState::mailbox_size() const noexcept {
   return size;
 }
 
-// A mailbox that is too long for a record lies beside the log as a whole, with its values as they are. In one that does
-// not, each value may lie beside the log.
+// A mailbox that is too long for a record lies beside the log as a whole, with its values as they
+// are. In one that does not, each value may lie beside the log.
 void FlowState::read_mailbox(std::string_view recorded) {
   mailbox_.clear();
   const std::string text = host_.store_->value_of(recorded);

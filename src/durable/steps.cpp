@@ -92,7 +92,8 @@ void Attempt::heartbeat(std::string details) {
   flow_.record_heartbeat(slot_);
 }
 
-// At most one record of a step that is not synced: what is said meanwhile goes into the next, and of that the last word.
+// At most one record of a step that is not synced: what is said meanwhile goes into the next, and
+// of that the last word.
 void FlowState::record_heartbeat(Slot& slot) {
   if (slot.heartbeat == nullptr) slot.heartbeat = std::make_unique<detail::Heartbeat>(slot);
   slot.heartbeat->unsaid = slot.heartbeat->under_way;
@@ -153,8 +154,8 @@ void FlowState::begin_step(Slot& slot) {
   }
 }
 
-// How often a step is begun when the process does not survive it: as often as it may be tried, but a process may die for
-// reasons of its own.
+// How often a step is begun when the process does not survive it: as often as it may be tried, but
+// a process may die for reasons of its own.
 int FlowState::most_begun(const Slot& slot) noexcept {
   constexpr int kLeast = 10;
   return slot.options->most_crashes.value_or(std::max(slot.options->policy.most, kLeast));
@@ -275,8 +276,9 @@ Task<void> FlowState::make_attempts(Slot* slot) {
   if (slot->due != 0) co_await sleep_until(host_.store_->clock().scheduler_time(slot->due));
   slot->due = 0;
   const bool once = options.effect == StepEffect::at_most_once;
-  // What led here, and that it begins, must be on the disk before it does. And so it must be if the process before may
-  // have died of it: the attempt counts. Of all other steps nobody waits for that.
+  // What led here, and that it begins, must be on the disk before it does. And so it must be if the
+  // process before may have died of it: the attempt counts. Of all other steps nobody waits for
+  // that.
   if (once || back_) {
     wal::Synced synced;
     record_start(*slot, slot->begun ? nullptr : &slot->site, Level::sync, &synced);

@@ -1,4 +1,5 @@
-// Timers of a durable task: asked for with a time of the log, armed when the log has no more to tell.
+// Timers of a durable task: asked for with a time of the log, armed when the log has no more to
+// tell.
 #include <exception>
 #include <string>
 #include <utility>

@@ -5,8 +5,8 @@
 // returns by the calls before them, and would be wrong each time. On aarch64 it is a return, which
 // programs that are built with branch protection allow everywhere.
 //
-// Where to leave to is known to the caller by another way than through the fiber, so that the processor
-// need not know which fiber it is before it goes on outside.
+// Where to leave to is known to the caller by another way than through the fiber, so that the
+// processor need not know which fiber it is before it goes on outside.
 //
 // A debugger that walks up the stack of a fiber ends at tiffany_fiber_start, which says that it was
 // called by nobody.

@@ -32,8 +32,8 @@ void prepare_context(Fiber& fiber, std::byte* top) noexcept;
 }  // namespace tiffany::detail
 
 extern "C" {
-// Goes on inside, where tiffany_fiber_leave then gives `signal`; returns when the fiber leaves. Writes
-// down where it came from, for the fiber to leave to.
+// Goes on inside, where tiffany_fiber_leave then gives `signal`; returns when the fiber leaves.
+// Writes down where it came from, for the fiber to leave to.
 void tiffany_fiber_enter(tiffany::detail::Fiber* fiber, std::uintptr_t signal,
                          void** outside) noexcept;
 std::uintptr_t tiffany_fiber_leave(tiffany::detail::Fiber* fiber, void* outside) noexcept;

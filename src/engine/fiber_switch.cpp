@@ -38,7 +38,8 @@ struct Here {
   Fiber* fiber = nullptr;
   void* outside = nullptr;  // where the fiber was entered from
   ExceptionState* exceptions = &unknown;
-  // Until a fiber has run on this thread: as if there were exceptions, so that it is entered with care.
+  // Until a fiber has run on this thread: as if there were exceptions, so that it is entered with
+  // care.
   static constinit ExceptionState unknown;
 };
 constinit ExceptionState Here::unknown{nullptr, 1};
@@ -77,8 +78,8 @@ bool Fiber::unwinding() noexcept { return here.exceptions->uncaught > 0; }
 
 // ---- The switch, with all that belongs to it ----
 
-// The first on its thread, inside of another fiber, or there are exceptions: what has been caught, and
-// what is on its way, belongs to the code that did that.
+// The first on its thread, inside of another fiber, or there are exceptions: what has been caught,
+// and what is on its way, belongs to the code that did that.
 [[gnu::noinline]] void Fiber::enter_with_care() noexcept {
   if (here.exceptions == &Here::unknown) {
     here.exceptions = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());

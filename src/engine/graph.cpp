@@ -94,7 +94,8 @@ class TaskGraph::Plan {
     }
     if (order_.size() < nodes_.size()) fail_with_circle(missing);
   }
-  // Every node that was not sorted comes after another such node: following these leads into a circle.
+  // Every node that was not sorted comes after another such node: following these leads into a
+  // circle.
   [[noreturn]] void fail_with_circle(const std::vector<std::size_t>& missing) const {
     const auto unsorted = [&](std::size_t node) { return missing[node] > 0; };
     std::vector<std::size_t> path;

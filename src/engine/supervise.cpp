@@ -216,8 +216,8 @@ void SupervisorLoop::start(Scope& scope, Child& child) {
     child.handle = scope.spawn.with_priority(how_.priority_)(run_child, std::ref(child),
                                                              EndNote(*this, child), child.name.at);
   } catch (...) {
-    // There is no room for a task. The child has failed, and its note has said so; whether that is the
-    // end is for the limits to say.
+    // There is no room for a task. The child has failed, and its note has said so; whether that is
+    // the end is for the limits to say.
     child.not_begun = std::current_exception();
     return;
   }
@@ -295,8 +295,8 @@ void SupervisorLoop::wait_until(Child& child, Time due) {
   next_due_ = std::min(next_due_, due);
 }
 
-// Cancels a child and waits until it has ended. True when it has to be started again with the others:
-// it was running, whatever it made of the cancel, or had failed by itself.
+// Cancels a child and waits until it has ended. True when it has to be started again with the
+// others: it was running, whatever it made of the cancel, or had failed by itself.
 Task<bool> SupervisorLoop::stop(Child& child, std::string why) {
   if (child.phase == Phase::ended) co_return comes_back(child);
   child.handle.cancel_with(CancelCause::supervisor, why, site_);

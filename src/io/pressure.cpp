@@ -39,8 +39,8 @@ class Gates {
   std::unordered_set<const Pressure*> gates_;
 };
 
-// What is being thrown, as the errno that the task of the operation gets: the error is not one of the
-// task that opens the gate. What has no number goes to the log with its sentence.
+// What is being thrown, as the errno that the task of the operation gets: the error is not one of
+// the task that opens the gate. What has no number goes to the log with its sentence.
 int number_of_failure(Scheduler& scheduler) noexcept {
   try {
     throw;

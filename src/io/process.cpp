@@ -105,8 +105,8 @@ Task<void> read_all(ByteStream* from, Captured* into) {
   }
 }
 
-// What is in a pipe now. As much as a pipe can hold at most: somebody may go on writing. Reading from a
-// pipe that is open does not fail, so that no error is lost here.
+// What is in a pipe now. As much as a pipe can hold at most: somebody may go on writing. Reading
+// from a pipe that is open does not fail, so that no error is lost here.
 void drain(const ByteStream& from, Captured& into) {
   const int fd = from.descriptor().fd();
   WorldFiles& files = World::current().files();

@@ -82,8 +82,8 @@ struct Attempts {
   ManualResetEvent changed;
 };
 
-// Thrown when no address answers. When one does, the caller has what was asked for, and the failures of
-// the others are no errors.
+// Thrown when no address answers. When one does, the caller has what was asked for, and the
+// failures of the others are no errors.
 void note_failure(Attempts& all, const Address& of, const IoError& error) {
   all.last = std::current_exception();
   all.number = error.number();

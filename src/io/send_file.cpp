@@ -31,7 +31,8 @@ Descriptor duplicate(const Descriptor& of) {
   return Descriptor(fd);
 }
 
-// Until the piece has gone, the socket is full or the file ends. Gives the number of bytes, or -errno.
+// Until the piece has gone, the socket is full or the file ends. Gives the number of bytes, or
+// -errno.
 std::int64_t send_piece(const std::shared_ptr<Ends>& ends, std::uint64_t at, std::uint64_t count) {
   std::uint64_t sent = 0;
   while (sent < count) {

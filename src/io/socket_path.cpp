@@ -19,8 +19,8 @@ namespace {
 // Whoever holds the lock makes a handful of system calls; so many milliseconds are plenty.
 constexpr int kMostTries = 50;
 
-// Serialises looking at a path and changing what is there. On the directory and not on a file of its
-// own: nothing is left behind.
+// Serialises looking at a path and changing what is there. On the directory and not on a file of
+// its own: nothing is left behind.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& path) noexcept {

@@ -83,8 +83,8 @@ Task<void> TlsSession::fill() {
 
 Task<void> TlsSession::give_up(bool in_handshake) {
   broken_ = std::make_exception_ptr(failure(in_handshake));
-  // Nothing is lost: the reason is thrown below and says that the stream is dead, so that an error in
-  // telling the other side adds nothing; a cancel comes again at the next suspension.
+  // Nothing is lost: the reason is thrown below and says that the stream is dead, so that an error
+  // in telling the other side adds nothing; a cancel comes again at the next suspension.
   try {
     static_cast<void>(co_await within(kLastWords, flush()));
   } catch (...) {
@@ -97,8 +97,8 @@ Task<void> TlsSession::shake_hands() {
     ERR_clear_error();
     const Step step = step_of(SSL_do_handshake(ssl()));
     if (step == Step::failed || step == Step::ended) co_await give_up(true);
-    // The last thing a server of TLS 1.3 writes are tickets for later. Nobody waits for them, so they
-    // go with the first write, and a client that is gone by now does not make it fail.
+    // The last thing a server of TLS 1.3 writes are tickets for later. Nobody waits for them, so
+    // they go with the first write, and a client that is gone by now does not make it fail.
     if (step == Step::done && server_ && SSL_version(ssl()) >= TLS1_3_VERSION) co_return;
     co_await flush();
     if (step == Step::done) co_return;
@@ -157,7 +157,8 @@ Task<std::size_t> TlsSession::write(Ptr session, Bytes bytes) {
     if (taken == size) co_return size;
     // A write that was cancelled takes nothing more.
     co_await checkpoint();
-    // A message of the other side has come in part, and OpenSSL does nothing else before it is whole.
+    // A message of the other side has come in part, and OpenSSL does nothing else before it is
+    // whole.
     if (SSL_in_init(self.ssl()) != 0) co_await self.shake_hands();
     const std::size_t batch = std::min(size - taken, kRecordsAtOnce * kRecord);
     self.wire_.expect(batch + (kRecordsAtOnce + 1) * kAroundRecord);

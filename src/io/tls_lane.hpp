@@ -1,7 +1,7 @@
 // One task at a time uses the socket in one direction; one other may wait until it has. Internal.
 //
-// Reading may have to send, and writing may have to receive, so the task that reads and the task that
-// writes meet here. Cancel of the one that waits: it is forgotten.
+// Reading may have to send, and writing may have to receive, so the task that reads and the task
+// that writes meet here. Cancel of the one that waits: it is forgotten.
 #pragma once
 
 #include <cassert>

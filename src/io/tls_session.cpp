@@ -100,7 +100,8 @@ int TlsSession::on_certificate(int good, X509_STORE_CTX* store) noexcept {
   return 0;
 }
 
-// ---- One call of OpenSSL each. The list of errors belongs to the thread, and so to all streams ----
+// ---- One call of OpenSSL each. The list of errors belongs to the thread, and so to all streams
+// ----
 
 TlsSession::Step TlsSession::step_of(int result) noexcept {
   switch (SSL_get_error(ssl(), result)) {

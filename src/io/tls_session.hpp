@@ -1,7 +1,7 @@
 // A TLS stream from the inside. Internal.
 //
-// Every call of OpenSSL happens between two awaits, on memory (tls_wire.hpp). The coroutines hold the
-// session they work for, so that a TlsStream may be moved, or destroyed, while they are parked.
+// Every call of OpenSSL happens between two awaits, on memory (tls_wire.hpp). The coroutines hold
+// the session they work for, so that a TlsStream may be moved, or destroyed, while they are parked.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // The encrypted bytes of a TLS stream on their way between OpenSSL and the socket. Internal.
 //
-// OpenSSL reads and writes memory here and never waits. What it has written is sent from a buffer of
-// its own: that one belongs to the kernel while a send is in flight, and OpenSSL may write on meanwhile.
+// OpenSSL reads and writes memory here and never waits. What it has written is sent from a buffer
+// of its own: that one belongs to the kernel while a send is in flight, and OpenSSL may write on
+// meanwhile.
 #pragma once
 
 #include <array>

@@ -12,8 +12,8 @@ namespace tiffany::test::detail {
 struct Run {
   bool failed() const noexcept { return !kind.empty(); }
 
-  // Empty when it passed. Equal for failures of the same kind: a check by its place, an exception by
-  // its type. The sentence would be too narrow, for it may contain what differs from run to run.
+  // Empty when it passed. Equal for failures of the same kind: a check by its place, an exception
+  // by its type. The sentence would be too narrow, for it may contain what differs from run to run.
   std::string kind;
   std::string error;
   Deviations deviations;

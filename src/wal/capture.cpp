@@ -1,4 +1,5 @@
-// A log that is only looked at: what is appended is kept in memory, and nobody is ever told that it was synced.
+// A log that is only looked at: what is appended is kept in memory, and nobody is ever told that it
+// was synced.
 #include <utility>
 
 #include "tiffany/wal/log.hpp"

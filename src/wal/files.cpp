@@ -1,5 +1,5 @@
-// A file for each task, <uuid>.wal. What waits at the same time is written to all of its files, and then
-// all of them are synced, some at a time.
+// A file for each task, <uuid>.wal. What waits at the same time is written to all of its files, and
+// then all of them are synced, some at a time.
 #include <algorithm>
 #include <deque>
 #include <string>
@@ -37,10 +37,10 @@ class Files final : public Log {
     append(own_, Entry{RecordType::Owner, nil, payload});
   }
 
-  // What was found may be in a cache only, of the system or of its directory: nobody may act upon it before it
-  // is on the disk. After a failed sync no other sync writes it, so what is not known to be there is written again: of
-  // each file the last batch at most. And what was not finished becomes zeros, so that nothing is left of it in what is
-  // written over it.
+  // What was found may be in a cache only, of the system or of its directory: nobody may act upon
+  // it before it is on the disk. After a failed sync no other sync writes it, so what is not known
+  // to be there is written again: of each file the last batch at most. And what was not finished
+  // becomes zeros, so that nothing is left of it in what is written over it.
   Task<void> settle(const LogIndex& index) {
     Semaphore some(kAtATime);
     co_await scope([&](Scope& all) -> Task<void> {
@@ -153,8 +153,8 @@ class Files final : public Log {
       batches_.pop_front();
     }
     taken_ += writing_.size();
-    // A file has one end, and no epoch: what an owner of the past writes there would be read. A journal needs this only
-    // before somebody is told.
+    // A file has one end, and no epoch: what an owner of the past writes there would be read. A
+    // journal needs this only before somebody is told.
     require_owner();
     bool created = false;
     for (Batch& batch : writing_) {

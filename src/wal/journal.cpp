@@ -1,6 +1,6 @@
-// Segments that all tasks share. A segment is filled with zeros before its first use, and used again when nothing in it is
-// needed any more: writing over what is there is what a disk syncs fastest. A zero behind each batch says where the
-// log ends, whatever was there before.
+// Segments that all tasks share. A segment is filled with zeros before its first use, and used
+// again when nothing in it is needed any more: writing over what is there is what a disk syncs
+// fastest. A zero behind each batch says where the log ends, whatever was there before.
 #include <algorithm>
 #include <cerrno>
 #include <deque>
@@ -18,8 +18,8 @@ namespace tiffany::wal {
 namespace {
 
 constexpr std::size_t kLargestBatch = std::size_t{1} << 20;
-// Each owner begins a segment, and many owners write little: the first is small. Those after it grow fast enough that
-// a busy log is at its largest segment after a few MiB.
+// Each owner begins a segment, and many owners write little: the first is small. Those after it
+// grow fast enough that a busy log is at its largest segment after a few MiB.
 constexpr std::size_t kFirstSegment = std::size_t{64} << 10;
 constexpr std::size_t kGrowth = 4;
 // Room for the first segment of an owner and for a small compaction when the disk is full.
@@ -50,7 +50,8 @@ class Journal final : public Log {
       after = index.segments.back().size;
       co_await settle(index.segments.back());
     }
-    // What was found without a valid first line, or is of an owner of the past: the numbers are used again.
+    // What was found without a valid first line, or is of an owner of the past: the numbers are
+    // used again.
     for (const std::string& name : disk().list(options_.directory)) {
       if (number_of_segment(name) <= last) continue;
       // Where there is damage it may be a segment under a wrong name, which a repair can use.
@@ -74,8 +75,8 @@ class Journal final : public Log {
   }
   Task<void> end() override { co_await nobody_prepares_.wait(); }
 
-  // What the last owner had made ready behind its records and did not use. Nothing behind the records is ever read: the
-  // first line of the next segment says where they end.
+  // What the last owner had made ready behind its records and did not use. Nothing behind the
+  // records is ever read: the first line of the next segment says where they end.
   Task<void> give_back(const LogIndex& index) {
     if (index.segments.empty()) co_return;
     const Segment& last = index.segments.back();
@@ -119,9 +120,10 @@ class Journal final : public Log {
     co_return there;
   }
 
-  // What was found may be in the cache of the system only: of a process that was killed, or of one whose sync failed, after
-  // which no sync writes it any more. What is not known to be on the disk is written again and synced, before anybody
-  // acts upon it. That is the last batch at most: its owner had synced what was before it.
+  // What was found may be in the cache of the system only: of a process that was killed, or of one
+  // whose sync failed, after which no sync writes it any more. What is not known to be on the disk
+  // is written again and synced, before anybody acts upon it. That is the last batch at most: its
+  // owner had synced what was before it.
   Task<void> settle(const Segment& last) {
     if (!disk().exists(last.path)) co_return;
     std::string unproven;
@@ -245,7 +247,8 @@ class Journal final : public Log {
   Batch* last_batch() noexcept override { return batches_.empty() ? nullptr : &batches_.back(); }
 
   Task<void> write_some() override {
-    // One behind it still takes lines: what came apart at the end of a segment comes together again.
+    // One behind it still takes lines: what came apart at the end of a segment comes together
+    // again.
     if (batches_.size() == 1) close_batch();
     Batch& batch = batches_.front();
     if (batch.file != open_segment_) co_await open(batch.file);
@@ -283,7 +286,8 @@ class Journal final : public Log {
     capacities_.pop_front();
   }
 
-  // `needed`: on a disk that is full the segment is not filled with zeros first; it may still have room for records.
+  // `needed`: on a disk that is full the segment is not filled with zeros first; it may still have
+  // room for records.
   Task<void> prepare_alone(bool needed) {
     while (!nobody_prepares_.is_set()) co_await nobody_prepares_.wait();
     if (prepared_ != nullptr) co_return;
@@ -324,8 +328,8 @@ class Journal final : public Log {
     co_await file->sync();
   }
 
-  // Beside the writer, which has better things to do. What goes wrong here goes wrong again when the segment is
-  // needed and still not there; then it matters.
+  // Beside the writer, which has better things to do. What goes wrong here goes wrong again when
+  // the segment is needed and still not there; then it matters.
   void prepare_ahead() {
     if (prepared_ != nullptr || !nobody_prepares_.is_set()) return;
     nobody_prepares_.reset();

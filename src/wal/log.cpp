@@ -14,8 +14,8 @@ namespace tiffany::wal {
 namespace {
 
 constexpr std::size_t kSmallestSegment = std::size_t{4} << 10;
-// So much is written at once. Less waits while others are ready, who may have more; for so many turns of the
-// scheduler at most.
+// So much is written at once. Less waits while others are ready, who may have more; for so many
+// turns of the scheduler at most.
 constexpr std::size_t kWorthASync = std::size_t{256} << 10;
 constexpr int kMostTurns = 8;
 

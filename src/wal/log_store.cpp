@@ -1,5 +1,6 @@
-// The log of a directory as a RecordStore: the records in the log, archive/<uuid>.wal for tasks that have ended, the ids
-// of those that have left the archive in retired.ids, long values in values/.
+// The log of a directory as a RecordStore: the records in the log, archive/<uuid>.wal for tasks
+// that have ended, the ids of those that have left the archive in retired.ids, long values in
+// values/.
 #include <cerrno>
 #include <exception>
 #include <optional>
@@ -20,8 +21,8 @@ bool no_space(const IoError& error) noexcept {
   return error.number() == ENOSPC || error.number() == EDQUOT;
 }
 
-// A file without a whole record, and without damage, is of a task whose first record was never acknowledged. Nor was
-// a fork whose history is not complete.
+// A file without a whole record, and without damage, is of a task whose first record was never
+// acknowledged. Nor was a fork whose history is not complete.
 bool came_to_be(const TaskLog& task) noexcept {
   return !task.id.nil() && (!task.records.empty() || !task.quarantine.empty()) &&
          (task.last_seq >= task.forked_at || !task.quarantine.empty());
@@ -108,8 +109,8 @@ class LogStore final : public RecordStore {
     co_await log_->flush();
     log_->forget_lines();
     std::unordered_set<std::string> needed;
-    // Nobody but drop() takes tasks out of the index. A checkpoint may drop records meanwhile, whose values are not
-    // needed; its own value came after watch_values().
+    // Nobody but drop() takes tasks out of the index. A checkpoint may drop records meanwhile,
+    // whose values are not needed; its own value came after watch_values().
     for (std::size_t at = 0, lines = 0; at < index_.tasks.size(); ++at) {
       const TaskLog& task = *index_.tasks[at];
       if (unborn_.contains(task.id)) continue;
@@ -128,8 +129,8 @@ class LogStore final : public RecordStore {
 
   // ---- The archive ----
 
-  // The files are synced some thousand at a time. A crash leaves files of tasks that the log still has: nobody reads
-  // them, and the next compaction writes them anew.
+  // The files are synced some thousand at a time. A crash leaves files of tasks that the log still
+  // has: nobody reads them, and the next compaction writes them anew.
   Task<std::vector<Copied>> archive(std::vector<const StoredTask*> tasks) override {
     constexpr std::size_t kMostBytes = std::size_t{16} << 20;
     constexpr std::size_t kMostFiles = 16'384;

@@ -265,7 +265,8 @@ LineFault read_line(std::string_view line, std::uint32_t seed, RecordView& view)
   view.task = rest.substr(0, kUuidSize);
   rest.remove_prefix(kUuidSize);
   if (!take(rest, "\"")) return LineFault::not_a_record;
-  // After the number of the record come only numbers and a place: the last that looks like one is it.
+  // After the number of the record come only numbers and a place: the last that looks like one is
+  // it.
   if (rest.size() < kTail) return LineFault::not_a_record;
   std::size_t seq = rest.size() - kTail;
   while (!(rest[seq] == ',' && rest.substr(seq).starts_with(kSeq))) {
@@ -293,7 +294,8 @@ std::optional<std::string> mended(std::string_view line, std::uint32_t seed) {
   std::from_chars(both.found.data(), both.found.data() + 8, found, 16);
   std::from_chars(both.expected.data(), both.expected.data() + 8, expected, 16);
   std::string out(line);
-  // A wrong bit, so many bits before the end, changes the checksum by this much whatever the line is.
+  // A wrong bit, so many bits before the end, changes the checksum by this much whatever the line
+  // is.
   std::uint32_t change = 1;
   for (std::size_t bit = 0; bit < (line.size() - kTail) * 8; ++bit) {
     change = (change >> 1) ^ ((change & 1) != 0 ? 0x82F63B78u : 0u);

@@ -332,8 +332,8 @@ std::uint32_t segment_in(Disk& disk, const std::string& path) {
   return number;
 }
 
-// Segments whose names were changed get them back: their first lines say which they are. A crash on the way leaves files
-// that end with `.restored`, which the next repair finishes with.
+// Segments whose names were changed get them back: their first lines say which they are. A crash on
+// the way leaves files that end with `.restored`, which the next repair finishes with.
 Task<void> restore_names(Disk* disk, std::string directory, std::uint32_t base) {
   const std::string suffix = ".restored";
   std::map<std::uint32_t, std::string> right;  // by their numbers: the names that they have

@@ -1,10 +1,12 @@
-// The ids of tasks that have left the archive, in the file `retired.ids` beside it, so that no start takes one of them
-// for a new task.
+// The ids of tasks that have left the archive, in the file `retired.ids` beside it, so that no
+// start takes one of them for a new task.
 //
-// The file is written anew whenever ids are added, and then takes the place of the one before: a crash leaves the one
-// or the other. It holds a header and one entry for each id, the oldest first, all of twenty bytes:
+// The file is written anew whenever ids are added, and then takes the place of the one before: a
+// crash leaves the one or the other. It holds a header and one entry for each id, the oldest first,
+// all of twenty bytes:
 //
-//   header   "TIFFANY-IDS1", the number of entries (four bytes, little-endian), the CRC-32C of these sixteen bytes
+//   header   "TIFFANY-IDS1", the number of entries (four bytes, little-endian), the CRC-32C of
+//            these sixteen bytes
 //   entry    the sixteen bytes of the id, their CRC-32C, which begins with the number of the entry
 #pragma once
 

@@ -64,7 +64,8 @@ Mark read_mark(Disk& disk, const std::string& directory) {
   return mark;
 }
 
-// What each file of the layout with files had on the disk at least; hints as well. See sizes_line().
+// What each file of the layout with files had on the disk at least; hints as well. See
+// sizes_line().
 std::unordered_map<Uuid, std::uint64_t, UuidHash> read_sizes(Disk& disk,
                                                              const std::string& directory) {
   std::unordered_map<Uuid, std::uint64_t, UuidHash> sizes;
@@ -161,7 +162,8 @@ class Reader {
       own_ = id;
       add_damage(directory_ + "/" + id.text() + ".wal", 0, 0,
                  "a file with " + std::to_string(size) + " synced bytes", "no such file", {});
-      // What is written to it from now on comes behind what is missing, so that the gap is seen by everyone.
+      // What is written to it from now on comes behind what is missing, so that the gap is seen by
+      // everyone.
       index_.at(id).size = index_.at(id).proven = size;
       own_.reset();
     }
@@ -244,7 +246,8 @@ class Reader {
   }
 
   // A last segment whose first line was never finished holds nothing that was acknowledged, unless
-  // something in it says otherwise. There is one at most: it comes to be when all before it are begun.
+  // something in it says otherwise. There is one at most: it comes to be when all before it are
+  // begun.
   void drop_unborn(std::vector<Header>& headers, const Mark& mark) {
     if (headers.empty() || headers.back().valid) return;
     const Segment& segment = index_.segments.back();
@@ -354,8 +357,8 @@ class Reader {
     }
   }
 
-  // In a file of one task, which only grows, a write that was not finished leaves zeros, or ends with the
-  // file. Whatever else is wrong was right once. (A segment may have been used before.)
+  // In a file of one task, which only grows, a write that was not finished leaves zeros, or ends
+  // with the file. Whatever else is wrong was right once. (A segment may have been used before.)
   static bool was_changed(std::string_view line, bool whole) {
     if (whole) return line.find('\0') == std::string_view::npos;
     RecordView view;
@@ -372,7 +375,8 @@ class Reader {
       expected = "a record with the checksum " + both.expected;
       found = "one with " + both.found;
     }
-    // Of a line that differs from a right one by more than a bit nobody knows how many lines it was.
+    // Of a line that differs from a right one by more than a bit nobody knows how many lines it
+    // was.
     RecordView view;
     const std::optional<std::string> right = mended(line, seed);
     if (right && read_line(*right, seed, view) == LineFault::none) {
@@ -447,8 +451,9 @@ class Reader {
     suspicions_.push_back({whose, index_.records + 1, index_.damage.back().text()});
   }
 
-  // Each by its own name, so that one that goes missing later is not taken for one that was missing before. Segments that are
-  // not needed any more are removed from the front only, and `base` says so.
+  // Each by its own name, so that one that goes missing later is not taken for one that was missing
+  // before. Segments that are not needed any more are removed from the front only, and `base` says
+  // so.
   void check_gaps_between_segments() {
     constexpr std::uint32_t kMostNamed = 1000;
     std::uint32_t next = std::max<std::uint32_t>(index_.base, 1);
@@ -523,7 +528,8 @@ std::string compaction_mark(Disk& disk, const std::string& directory) {
 }
 
 LogIndex scan_beside_writer(Disk& disk, const std::string& directory, Layout layout) {
-  // Each try has to be overtaken by a compaction, or by the writer in the middle of a line, to be of no use.
+  // Each try has to be overtaken by a compaction, or by the writer in the middle of a line, to be
+  // of no use.
   constexpr int kMostTries = 20;
   std::string last;  // what was wrong the last time
   for (int tries = 0; tries < kMostTries; ++tries) {

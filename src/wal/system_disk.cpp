@@ -40,8 +40,8 @@ const char* kind_of(mode_t mode) noexcept {
   return "a device";
 }
 
-// Opens a file. What stands in its place and is none is refused: a FIFO would be waited for, a device would be
-// written to.
+// Opens a file. What stands in its place and is none is refused: a FIFO would be waited for, a
+// device would be written to.
 Descriptor open_file(const std::string& path, int flags) {
   Descriptor file(files().open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
   const int error = errno;
@@ -126,9 +126,10 @@ class SystemFile final : public DiskFile {
 
  private:
   int fd() const noexcept { return file_.descriptor().fd(); }
-  // One operation: of a write and a sync that are two, each would be handed to a thread and back. `alone`: there
-  // is nothing else that this thread could do meanwhile, so it need not be handed to another at all, which takes as
-  // long again as a quick disk does. A disk that is not quick is left to others for a while.
+  // One operation: of a write and a sync that are two, each would be handed to a thread and back.
+  // `alone`: there is nothing else that this thread could do meanwhile, so it need not be handed to
+  // another at all, which takes as long again as a quick disk does. A disk that is not quick is
+  // left to others for a while.
   Task<void> write_synced_there(std::uint64_t at, std::string_view bytes, bool alone) {
     const bool here = alone && (slow_ == 0 || --slow_ == 0);
     Reactor& clock = Scheduler::current()->reactor();
@@ -157,8 +158,9 @@ class SystemFile final : public DiskFile {
   std::string path_;
 };
 
-// A copy, not a mapping: a page of a mapped file that cannot be read, or that was cut off meanwhile, ends the process with
-// a signal. What the disk cannot read is filled with zeros, and said.
+// A copy, not a mapping: a page of a mapped file that cannot be read, or that was cut off
+// meanwhile, ends the process with a signal. What the disk cannot read is filled with zeros, and
+// said.
 class Copied final : public DiskContent {
  public:
   explicit Copied(const std::string& path) {
@@ -167,7 +169,8 @@ class Copied final : public DiskContent {
     if (files().status(file.fd(), about) != 0) refuse("read the size of", path, errno);
     size_ = static_cast<std::size_t>(about.st_size);
     if (size_ == 0) return;
-    // Without the zeros that std::string would begin with: most of what is read at an opening is this.
+    // Without the zeros that std::string would begin with: most of what is read at an opening is
+    // this.
     bytes_.reset(new char[size_]);
     std::size_t at = 0;
     while (at < size_) {
@@ -207,8 +210,9 @@ class Copied final : public DiskContent {
   std::vector<Unreadable> unreadable_;
 };
 
-// The lock is of a file, not of its name: another process can lock another file of the same name. So the owner looks whether
-// the name still means its file; and whether its own words are in it, for file systems that lock nothing.
+// The lock is of a file, not of its name: another process can lock another file of the same name.
+// So the owner looks whether the name still means its file; and whether its own words are in it,
+// for file systems that lock nothing.
 class SystemLock final : public DiskLock {
  public:
   SystemLock(Descriptor descriptor, std::string path, std::string text)

@@ -14,11 +14,12 @@
 
 namespace tiffany::world {
 
-// How often descriptors of others are looked at for having been closed, while somebody waits for one.
+// How often descriptors of others are looked at for having been closed, while somebody waits for
+// one.
 inline constexpr Duration kLookAtForeign = std::chrono::milliseconds(100);
 
-// Which file a descriptor names, as far as the kernel tells. All descriptors of one of the kinds that
-// have no file (eventfd, epoll, timerfd...) look the same.
+// Which file a descriptor names, as far as the kernel tells. All descriptors of one of the kinds
+// that have no file (eventfd, epoll, timerfd...) look the same.
 struct Identity {
   std::uint64_t device = 0;
   std::uint64_t number = 0;
@@ -57,12 +58,13 @@ std::unique_ptr<Backend> make_uring();
 
 // Makes the system call of an operation, here and now. Sockets are not waited for.
 int perform(Operation& op) noexcept;
-// The same for a descriptor that somebody else may share: a read, write or accept that does not wait
-// (-EAGAIN), although the descriptor may be a blocking one. `cannot`: it turned out that the kernel
-// cannot do so with this kind; kept by the caller.
+// The same for a descriptor that somebody else may share: a read, write or accept that does not
+// wait (-EAGAIN), although the descriptor may be a blocking one. `cannot`: it turned out that the
+// kernel cannot do so with this kind; kept by the caller.
 int perform_on_shared(Operation& op, bool& cannot) noexcept;
-// Reads or writes at an offset of a file as far as memory goes: -EAGAIN when the disk would be waited
-// for, -EOPNOTSUPP when the file system cannot tell. What went before that is in op.progress.
+// Reads or writes at an offset of a file as far as memory goes: -EAGAIN when the disk would be
+// waited for, -EOPNOTSUPP when the file system cannot tell. What went before that is in
+// op.progress.
 int perform_from_cache(Operation& op) noexcept;
 
 }  // namespace tiffany::world

@@ -1,7 +1,7 @@
 // epoll. A descriptor that we own is registered once, edge-triggered, when an operation on it would
-// block for the first time; from then on what we know of it is kept here, and an operation is tried only
-// when it may succeed. A descriptor of somebody else is registered for each wait anew, because it may
-// have become another one in between.
+// block for the first time; from then on what we know of it is kept here, and an operation is tried
+// only when it may succeed. A descriptor of somebody else is registered for each wait anew, because
+// it may have become another one in between.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>

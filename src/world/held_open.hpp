@@ -1,6 +1,6 @@
-// Descriptors that a thread still works on. Closing one of them waits for that thread: otherwise the
-// number could be given to another file, and the thread would read from that one. Process-wide, and
-// safe for threads. Internal.
+// Descriptors that a thread still works on. Closing one of them waits for that thread: otherwise
+// the number could be given to another file, and the thread would read from that one. Process-wide,
+// and safe for threads. Internal.
 #pragma once
 
 namespace tiffany::world {

@@ -35,7 +35,8 @@ mode_t type_of(DIR* directory, const dirent& entry) noexcept {
   return known ? found.st_mode : 0;
 }
 
-// Since Linux 5.8 syncfs() says when a write to the disk has failed; before that each file has to be asked.
+// Since Linux 5.8 syncfs() says when a write to the disk has failed; before that each file has to
+// be asked.
 bool syncfs_reports() {
   struct utsname system{};
   if (::uname(&system) != 0) return false;

@@ -76,8 +76,9 @@ ssize_t call_without_waiting(const Operation& op) noexcept {
   return ::pwritev2(op.fd, &all, 1, -1, RWF_NOWAIT);
 }
 
-// The same for those: the call is made when the descriptor is ready, and only for as much as a ready
-// one takes at once (a pipe takes PIPE_BUF). It waits all the same when another process is quicker.
+// The same for those: the call is made when the descriptor is ready, and only for as much as a
+// ready one takes at once (a pipe takes PIPE_BUF). It waits all the same when another process is
+// quicker.
 ssize_t call_when_ready(const Operation& op) noexcept {
   const bool out = op.kind == Kind::write;
   pollfd entry{op.fd, static_cast<short>(out ? POLLOUT : POLLIN), 0};
@@ -128,7 +129,8 @@ int perform_from_cache(Operation& op) noexcept {
       return -errno;
     }
     op.progress += static_cast<std::size_t>(result);
-    // Less than was asked for: the end of the file, or of what is in memory. The next call says which.
+    // Less than was asked for: the end of the file, or of what is in memory. The next call says
+    // which.
     if (op.progress == op.size || result == 0) return static_cast<int>(op.progress);
   }
 }

@@ -13,7 +13,8 @@
 namespace tiffany {
 namespace {
 
-// More threads than this are a mistake of the caller, who would hear of it from the system much later.
+// More threads than this are a mistake of the caller, who would hear of it from the system much
+// later.
 constexpr std::size_t kMostThreads = 4096;
 
 std::size_t checked(std::size_t most, const char* what) {

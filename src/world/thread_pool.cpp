@@ -38,11 +38,11 @@ bool contains(const OperationQueue& queue, const Operation& op) noexcept {
   return false;
 }
 
-// What can be left to its thread: it writes to nothing that belongs to the waiter, and it changes no
-// file. So an open or a read that fails after it was left has lost nothing; what a function throws then
-// is reported (BlockingWork::abandoned). A change is waited for: a program that gives up a lock, or writes the same place again,
-// would otherwise be overtaken by a write that it has cancelled. A read where the file is moves the
-// place and would lose bytes.
+// What can be left to its thread: it writes to nothing that belongs to the waiter, and it changes
+// no file. So an open or a read that fails after it was left has lost nothing; what a function
+// throws then is reported (BlockingWork::abandoned). A change is waited for: a program that gives
+// up a lock, or writes the same place again, would otherwise be overtaken by a write that it has
+// cancelled. A read where the file is moves the place and would lose bytes.
 bool can_be_abandoned(const Operation& op) noexcept {
   if (op.kind == Kind::work) return !op.joined;
   return op.kind == Kind::open || (op.kind == Kind::read && op.offset >= 0);
@@ -242,8 +242,8 @@ Operation* ThreadPool::next_over() noexcept {
   return op;
 }
 
-// Gives the result, with the lock held again. What the thread needs of the operation is copied first,
-// because the waiter may leave and take the operation along.
+// Gives the result, with the lock held again. What the thread needs of the operation is copied
+// first, because the waiter may leave and take the operation along.
 int ThreadPool::State::work_on(Worker& me, Operation& op,
                                std::unique_lock<std::mutex>& lock) noexcept {
   int result = 0;

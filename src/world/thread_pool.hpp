@@ -19,8 +19,8 @@ namespace tiffany::world {
 class ThreadPool {
  public:
   explicit ThreadPool(std::size_t most);
-  // Waits for idle threads to end. Nothing may be queued, and nothing may run but what was abandoned:
-  // a thread that still does is left to itself and ends when that is over.
+  // Waits for idle threads to end. Nothing may be queued, and nothing may run but what was
+  // abandoned: a thread that still does is left to itself and ends when that is over.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

@@ -1,6 +1,6 @@
-// io_uring. Operations are handed to the kernel in batches: one system call per turn of the scheduler
-// submits all of them and fetches what is over. Everything is probed; a kernel that lacks something we
-// need gets epoll instead.
+// io_uring. Operations are handed to the kernel in batches: one system call per turn of the
+// scheduler submits all of them and fetches what is over. Everything is probed; a kernel that lacks
+// something we need gets epoll instead.
 #include <liburing.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -98,8 +98,8 @@ class Uring final : public Backend {
   const char* name() const noexcept override { return "uring"; }
 
   // Those who wait for one descriptor are served in the order they came. The kernel wakes them in
-  // another one, so that it gets one at a time: of those that read, of those that write, and of those
-  // that only wait for the same readiness.
+  // another one, so that it gets one at a time: of those that read, of those that write, and of
+  // those that only wait for the same readiness.
   bool submit(Operation& op) override {
     if (&here_ != owner_) [[unlikely]]
       refuse_thread();

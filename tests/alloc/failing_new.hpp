@@ -6,7 +6,8 @@
 
 namespace tiffany::test {
 
-// While one of these lives, so many allocations succeed; the next one fails, or from there on all do.
+// While one of these lives, so many allocations succeed; the next one fails, or from there on all
+// do.
 class ShortOfMemory {
  public:
   enum class Then { recovers, stays };

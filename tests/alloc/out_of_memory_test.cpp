@@ -1,5 +1,5 @@
-// T13: whichever allocation of operator new fails, somebody hears of it and nothing is lost. The same
-// for the memory of frames, which comes from the arena, is in tests/core/guard_test.cpp.
+// T13: whichever allocation of operator new fails, somebody hears of it and nothing is lost. The
+// same for the memory of frames, which comes from the arena, is in tests/core/guard_test.cpp.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -23,8 +23,8 @@ struct Run {
   TaskState state = TaskState::pending;
 };
 
-// A run of a program, with a scheduler of its own. It is driven on when run() throws: what was ready
-// must still be there.
+// A run of a program, with a scheduler of its own. It is driven on when run() throws: what was
+// ready must still be there.
 Run run_short(const FaultProgram& program, const std::function<Options()>& options, std::size_t n,
               Then then) {
   Run run;
@@ -188,8 +188,8 @@ TEST(OutOfMemory, T13_ASystemTaskThatFailsEndsTheRunAllTheSame) {
   }
 }
 
-// The supervisor gives up, and has no memory to stop its children and to say why in the error. What it
-// cannot throw is counted and reported.
+// The supervisor gives up, and has no memory to stop its children and to say why in the error. What
+// it cannot throw is counted and reported.
 TEST(OutOfMemory, ASupervisorThatCannotThrowWhyItGaveUpReportsIt) {
   bool felt = true;
   std::size_t unspoken = 0;

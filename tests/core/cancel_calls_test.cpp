@@ -1,6 +1,6 @@
 // I4, T9: what every blocking call does when the task that makes it is cancelled: before the call,
-// while parked in it, and after its result has arrived. Yield is in sleep_test.cpp, poll-style tasks
-// are in engine/poll_test.cpp.
+// while parked in it, and after its result has arrived. Yield is in sleep_test.cpp, poll-style
+// tasks are in engine/poll_test.cpp.
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -16,7 +16,8 @@ namespace circles_test {
 
 using namespace test;
 
-// A scheduler on virtual time that keeps its log, with a task beside all others that waits for outside.
+// A scheduler on virtual time that keeps its log, with a task beside all others that waits for
+// outside.
 class Bench {
  public:
   explicit Bench(CirclePolicy policy = CirclePolicy::report)

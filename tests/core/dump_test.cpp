@@ -1,5 +1,5 @@
-// P6: what every task waits for, where, since when, and who wants it to stop. The dump of a program of
-// ten tasks, to the byte, is examples/bakery.
+// P6: what every task waits for, where, since when, and who wants it to stop. The dump of a program
+// of ten tasks, to the byte, is examples/bakery.
 #include "tiffany/core/dump.hpp"
 
 #include <gtest/gtest.h>

@@ -163,7 +163,8 @@ TEST(Join, W4_WaitingForACancelledTaskIsAnErrorThatSaysWhoAndWhy) {
   run_program(program);
 }
 
-// The waiter was not cancelled, so what it gets must be an error that `catch (std::exception)` sees.
+// The waiter was not cancelled, so what it gets must be an error that `catch (std::exception)`
+// sees.
 TEST(Join, W4_TheErrorOfACancelledTaskIsAnOrdinaryError) {
   const auto program = []() -> Task<void> {
     auto handle = spawn(nothing);

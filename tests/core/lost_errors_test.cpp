@@ -1,4 +1,5 @@
-// No error is dropped without a word: whoever loses a race, comes second or comes too late is reported.
+// No error is dropped without a word: whoever loses a race, comes second or comes too late is
+// reported.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -194,8 +194,8 @@ TEST(Promise, W1_AnOwnerThatIsCancelledBeforeItStartsBreaksItsPromiseToo) {
   run_program(program);
 }
 
-// The promise goes while nobody drives the scheduler. Who waits must hear of it all the same, or the
-// program ends in a deadlock that it does not have.
+// The promise goes while nobody drives the scheduler. Who waits must hear of it all the same, or
+// the program ends in a deadlock that it does not have.
 TEST(Promise, W1_APromiseDroppedBetweenTwoStepsFailsItsWaitersToo) {
   Scheduler scheduler(Options().virtual_time());
   std::optional<Promise<int>> promise;

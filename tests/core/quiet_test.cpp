@@ -16,8 +16,8 @@ namespace quiet_test {
 
 using namespace test;
 
-// A clock that runs by itself, as the scheduler sees it: a wait takes exactly as long as it was asked
-// for, and one without an end gives `outside` the word.
+// A clock that runs by itself, as the scheduler sees it: a wait takes exactly as long as it was
+// asked for, and one without an end gives `outside` the word.
 struct Outside {
   Time now{};
   std::vector<Duration> waits;

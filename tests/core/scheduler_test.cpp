@@ -370,8 +370,8 @@ TEST(Scheduler, CallsThatNeedATaskSaySoOutsideOfOne) {
   EXPECT_NE(what_of(error).find("spawn()"), std::string::npos) << what_of(error);
 }
 
-// Clang puts the frame of a callee into the frame of its caller where it can, and there it is aligned
-// to 8 bytes only. Whatever the scheduler remembers of a suspended frame must bear that.
+// Clang puts the frame of a callee into the frame of its caller where it can, and there it is
+// aligned to 8 bytes only. Whatever the scheduler remembers of a suspended frame must bear that.
 template <std::size_t kSize>
 Task<std::size_t> suspends_with(std::array<char, kSize> local) {
   co_await yield();

@@ -245,8 +245,8 @@ class Eager final : public SystemCall {
   void poke(TaskRecord& task) noexcept { wake(task); }
 };
 
-// B88: a spurious or double wake of a task that is not parked is a no-op; so is that of a task that is
-// parked on another call.
+// B88: a spurious or double wake of a task that is not parked is a no-op; so is that of a task that
+// is parked on another call.
 TEST(UserSystemCall, T3_WakingATaskThatIsNotParkedOnTheCallIsHarmless) {
   Trace trace;
   const auto program = [&]() -> Task<void> {

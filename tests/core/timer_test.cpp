@@ -88,8 +88,8 @@ TEST_F(TimerWheelTest, ADeadlineInThePastIsDueBehindWhatIsDueAlready) {
   EXPECT_EQ(fire(Time(5ms)), Numbers({0, 1, 2}));
 }
 
-// Rulings: a time that has passed goes through the timers like zero. A virtual clock starts at zero,
-// so `now() - 1s` is a negative number there.
+// Rulings: a time that has passed goes through the timers like zero. A virtual clock starts at
+// zero, so `now() - 1s` is a negative number there.
 TEST_F(TimerWheelTest, ADeadlineBeforeTheStartOfTheClockIsDueAtOnce) {
   arm(Time(1ms));
   arm(Time(-1s));

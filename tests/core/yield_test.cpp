@@ -221,8 +221,8 @@ TEST(Yield, T2_ATaskWhoseFrameIsFarAwayYieldsLikeAnyOther) {
   std::vector<Reserved> reserved;
   reserved.emplace_back(kFar + (kFar >> 2));
   if (!reserved.front().ok()) GTEST_SKIP() << "there is not so much address space";
-  // What is mapped from now on is on the other side of it: gaps as large as the arena's mappings are
-  // filled. Not a multiple of a huge page, which the kernel would align.
+  // What is mapped from now on is on the other side of it: gaps as large as the arena's mappings
+  // are filled. Not a multiple of a huge page, which the kernel would align.
   constexpr std::size_t kGap = (std::size_t{1} << 21) + 4096;
   do {
     reserved.emplace_back(kGap);

@@ -1,4 +1,5 @@
-// Reading a log while another process compacts it: at each moment of the compaction, with each read.
+// Reading a log while another process compacts it: at each moment of the compaction, with each
+// read.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -21,8 +22,8 @@ namespace beside_writer_test {
 using namespace std::chrono_literals;
 using Contents = std::map<std::string, std::string>;
 
-// What a reader sees of a disk that another process changes: the first moment until so many reads were made, and then
-// another moment with each read.
+// What a reader sees of a disk that another process changes: the first moment until so many reads
+// were made, and then another moment with each read.
 class MomentsDisk final : public wal::Disk {
  public:
   MomentsDisk(const std::vector<Contents>& moments, std::size_t first, std::size_t at_once)
@@ -103,7 +104,8 @@ class BesideWriterTest : public testing::TestWithParam<wal::Layout> {
     return options;
   }
 
-  // Tasks that have ended and tasks that have not, and a compaction of their log, operation by operation.
+  // Tasks that have ended and tasks that have not, and a compaction of their log, operation by
+  // operation.
   void compact_step_by_step() {
     const auto disk = std::make_shared<wal::test::FaultDisk>();
     Scheduler scheduler(Options().virtual_time().turn(1));

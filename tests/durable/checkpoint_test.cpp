@@ -96,7 +96,8 @@ TEST_P(CheckpointTest, LocalsAreTheSameWhereverItIsCutOff) {
       });
 }
 
-// Names, shields, paths and random numbers begin anew, and what outside is named after them differs.
+// Names, shields, paths and random numbers begin anew, and what outside is named after them
+// differs.
 Durable<std::string> draws(Flow& flow) {
   auto [round, seen] = flow.state(std::pair<int, std::string>(0, ""));
   seen += co_await flow.step("key", [](Attempt& attempt) {

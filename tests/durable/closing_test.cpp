@@ -1,5 +1,5 @@
-// D4: tasks that are stopped, killed and closed at every moment: nothing hangs, nothing is left, nothing is done that
-// nobody recorded.
+// D4: tasks that are stopped, killed and closed at every moment: nothing hangs, nothing is left,
+// nothing is done that nobody recorded.
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -246,7 +246,8 @@ TEST_P(CommandLine, RawJsonWithLineBreaksFromAShellIsWrittenCompact) {
 }
 
 TEST_P(CommandLine, NothingThatIsPrintedMovesACursorOrForgesALine) {
-  // Colours and titles, a control character of one byte, one of two, a mark that turns the text around, and a line break.
+  // Colours and titles, a control character of one byte, one of two, a mark that turns the text
+  // around, and a line break.
   const std::string nasty = kNasty;
   Uuid id;
   live([&](Host& host) -> Task<void> {

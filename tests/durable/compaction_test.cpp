@@ -93,8 +93,8 @@ TEST_P(CompactionTest, D5_WhatIsRecordedWhileTheLogIsCompactedIsNotLost) {
   for (int time = 1; time <= 10; ++time) {
     disk->file_time = 5;
     disk->directory_time = time;
-    // With little room the records of some tasks are moved when those of others are not yet; with much, some that are to be
-    // moved are not written yet.
+    // With little room the records of some tasks are moved when those of others are not yet; with
+    // much, some that are to be moved are not written yet.
     most_queued_ = time % 2 == 0 ? 1000 : 100'000;
     std::vector<Uuid> ids;
     std::vector<int> sent(8, 0);

@@ -1,5 +1,5 @@
-// Programs that use everything, cut off after every slice of an undisturbed life, and then once more in the life that
-// follows: results and effects must be those of the undisturbed one.
+// Programs that use everything, cut off after every slice of an undisturbed life, and then once
+// more in the life that follows: results and effects must be those of the undisturbed one.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -121,7 +121,8 @@ class CrashPointsTest : public MemoryTest {
     };
   }
 
-  // What is asked for comes when it is asked for; again and again, as those outside cannot know what arrived.
+  // What is asked for comes when it is asked for; again and again, as those outside cannot know
+  // what arrived.
   static Task<void> answer(Host* host) {
     for (;;) {
       const std::map<std::string, Uuid> all = asked;

@@ -1,5 +1,5 @@
-// Durable tasks over a log that is damaged: what was acknowledged is there, or somebody is told; no step that may happen
-// once at most happens twice.
+// Durable tasks over a log that is damaged: what was acknowledged is there, or somebody is told; no
+// step that may happen once at most happens twice.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -344,8 +344,8 @@ class LostChildTest : public testing::Test {
   Uuid parent, child;
 };
 
-// The parent asked for the child before, and has a record behind the damage, so that it goes on. Of the child nothing
-// is left: it may have run.
+// The parent asked for the child before, and has a record behind the damage, so that it goes on. Of
+// the child nothing is left: it may have run.
 TEST_F(LostChildTest, AChildOfWhichNothingIsLeftIsQuarantinedAndDoesNotRunAgain) {
   sent = 0;
   live([&](Host& host) -> Task<void> {

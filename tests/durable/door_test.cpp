@@ -1,4 +1,5 @@
-// What a host takes in from outside: everything that it accepts can be read back, and what it refuses leaves no trace.
+// What a host takes in from outside: everything that it accepts can be read back, and what it
+// refuses leaves no trace.
 #include <gtest/gtest.h>
 
 #include <cmath>

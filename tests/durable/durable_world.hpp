@@ -34,8 +34,8 @@ class DurableWorld : public testing::TestWithParam<wal::Layout> {
     return options;
   }
 
-  // One life of a process: opens a host, runs the program, and goes. Without host.close() in the program it goes as
-  // in a crash: nothing more is written.
+  // One life of a process: opens a host, runs the program, and goes. Without host.close() in the
+  // program it goes as in a crash: nothing more is written.
   template <class F>
   void live(F program) {
     Scheduler scheduler(Options().virtual_time());

@@ -1,4 +1,5 @@
-// What a Flow gives besides waiting: time, random numbers, versions, checkpoints, queries; and its misuse.
+// What a Flow gives besides waiting: time, random numbers, versions, checkpoints, queries; and its
+// misuse.
 #include <gtest/gtest.h>
 
 #include <string>

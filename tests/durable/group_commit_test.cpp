@@ -1,4 +1,5 @@
-// Which records share a sync, and what happens when a segment is full; on the clock of the machine and its disk.
+// Which records share a sync, and what happens when a segment is full; on the clock of the machine
+// and its disk.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

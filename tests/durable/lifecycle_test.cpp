@@ -1,4 +1,5 @@
-// What is done to durable tasks from outside: start, kill, pause, resume, retry; and types and versions.
+// What is done to durable tasks from outside: start, kill, pause, resume, retry; and types and
+// versions.
 #include <gtest/gtest.h>
 
 #include <string>

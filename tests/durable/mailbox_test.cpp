@@ -70,7 +70,8 @@ TEST(DurableMailbox, AgreesWithAPlainListWhateverIsPutAndTaken) {
 class MailboxTest : public MemoryTest {};
 TIFFANY_IN_EVERY_STORE(MailboxTest);
 
-// Waits for a name while many signals of another one come, saves its state with them, and then takes them.
+// Waits for a name while many signals of another one come, saves its state with them, and then
+// takes them.
 Durable<int> hears_many(Flow& flow, int most) {
   if (flow.state(0) == 0) {
     co_await flow.signal<int>("go");

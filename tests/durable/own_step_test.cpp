@@ -1,4 +1,5 @@
-// Calls to a host from the step of a task that the call is about: what would wait for itself is refused.
+// Calls to a host from the step of a task that the call is about: what would wait for itself is
+// refused.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,6 +1,7 @@
-// Programs of durable tasks that are made from a seed: steps, timers, children, promises, signals, races, cancels
-// and checkpoints. What a program does depends on nothing but its seed and what comes to it; what comes to it is
-// sent by a driver, which is made from the same seed and can be run again after a crash.
+// Programs of durable tasks that are made from a seed: steps, timers, children, promises, signals,
+// races, cancels and checkpoints. What a program does depends on nothing but its seed and what
+// comes to it; what comes to it is sent by a driver, which is made from the same seed and can be
+// run again after a crash.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ struct State {
 };
 TIFFANY_JSON(State, round, seen)
 
-// One task: `rounds` times some random calls, and a checkpoint between rounds in some of the programs.
+// One task: `rounds` times some random calls, and a checkpoint between rounds in some of the
+// programs.
 class Body {
  public:
   Body(Flow& flow, std::uint64_t seed, int depth) : flow_(flow), seed_(seed), depth_(depth) {}
@@ -199,7 +201,8 @@ inline Registry types() {
 
 // ---- What comes from outside ----
 
-// Keeps promises and sends signals until everything has ended; at some time it may cancel one of the roots.
+// Keeps promises and sends signals until everything has ended; at some time it may cancel one of
+// the roots.
 inline Task<void> drive(Host* host, std::vector<Uuid> roots, std::uint64_t seed, bool cancels) {
   Random choices(seed, "driver");
   for (std::size_t i = 0; i < roots.size(); ++i) {
@@ -332,8 +335,8 @@ class Lives {
     return "";
   }
 
-  // One life to the end. Then the ends of all tasks are taken out of the log, and everything is replayed, with
-  // nothing from outside: it must end in the same way, and say the same.
+  // One life to the end. Then the ends of all tasks are taken out of the log, and everything is
+  // replayed, with nothing from outside: it must end in the same way, and say the same.
   std::string replay() {
     forget();
     const Outcome recorded = live(world_, seed_, outside());

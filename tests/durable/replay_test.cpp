@@ -23,9 +23,9 @@ TEST_P(ReplayTest, D5_TheSameSeedGivesTheSameTraceAndTheSameLog) {
   }
 }
 
-// Cut off at several random points, and recovered each time. What comes from outside then comes at other times, so
-// that results need not be those of an undisturbed life; but what the log had said stays, every task ends, and
-// everything is the same when the whole log is replayed once more.
+// Cut off at several random points, and recovered each time. What comes from outside then comes at
+// other times, so that results need not be those of an undisturbed life; but what the log had said
+// stays, every task ends, and everything is the same when the whole log is replayed once more.
 TEST_P(ReplayTest, D5_ProgramsComeBackFromAnyPointAndTheLogStays) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     random_program::Lives lives(GetParam(), seed);

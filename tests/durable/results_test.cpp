@@ -1,4 +1,5 @@
-// Results of tasks that had ended when the log was opened: they are read when somebody asks for them.
+// Results of tasks that had ended when the log was opened: they are read when somebody asks for
+// them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Damages 10,000 logs of durable tasks, or as many as the argument says, and opens them. Exits with 1 when something is lost
-// without a word or happens twice, and is killed by an alarm when one of them takes more than a minute. A second argument
-// is the first seed.
+// Damages 10,000 logs of durable tasks, or as many as the argument says, and opens them. Exits with
+// 1 when something is lost without a word or happens twice, and is killed by an alarm when one of
+// them takes more than a minute. A second argument is the first seed.
 #include <unistd.h>
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// A RecordStore over SQLite, for tests: it shows that durable tasks need no log, and what a database has to give them.
-// Appends are rows of a transaction; what waits at the same time is committed together.
+// A RecordStore over SQLite, for tests: it shows that durable tasks need no log, and what a
+// database has to give them. Appends are rows of a transaction; what waits at the same time is
+// committed together.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
-// The forms of the awaited functions of module durable that are right with every compiler, each with an
-// aggregate and a lambda that own something (docs/compilers.md). tests/misuse has the wrong forms.
+// The forms of the awaited functions of module durable that are right with every compiler, each
+// with an aggregate and a lambda that own something (docs/compilers.md). tests/misuse has the wrong
+// forms.
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -56,7 +56,8 @@ TEST(FiberExceptions, T10_AFailureThatNobodyAwaitedIsReported) {
   expect_no_fiber_left(scheduler);
 }
 
-// Each is in a handler while the others are in theirs, and they end in another order than they began.
+// Each is in a handler while the others are in theirs, and they end in another order than they
+// began.
 TEST(FiberExceptions, T10_AFiberMayWaitInAHandlerAndStillHasItsException) {
   const auto handles = [](int number, Duration delay) {
     const std::string mine = "mine " + std::to_string(number);

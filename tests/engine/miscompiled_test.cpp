@@ -1,5 +1,5 @@
-// A coroutine that GCC 12 compiles wrongly (docs/compilers.md) ends the program with a sentence that
-// says where and what to write instead, and not with a crash.
+// A coroutine that GCC 12 compiles wrongly (docs/compilers.md) ends the program with a sentence
+// that says where and what to write instead, and not with a crash.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

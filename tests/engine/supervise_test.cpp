@@ -361,7 +361,8 @@ TEST(Supervise, T11_WhatAChildSpawnsEndsWithItAndFailsIt) {
 
 // ---- Intensity ----
 
-// When a child that lives for 10 ms each time makes its supervisor give up, and after how many starts.
+// When a child that lives for 10 ms each time makes its supervisor give up, and after how many
+// starts.
 struct End {
   int starts = 0;
   Time when{};
@@ -541,8 +542,8 @@ TEST(Supervise, T11_AnEarlierChildThatFailsDuringABackOffTakesTheWaitingOnesAlon
     co_await within(60ms, tree());
   };
   run_program(program, stage.options());
-  // b fails at 2 (back at 12) and at 20 (back at 40); a fails at 25 and would be back at 35, but waits
-  // for b, so that they start in their order.
+  // b fails at 2 (back at 12) and at 20 (back at 40); a fails at 25 and would be back at 35, but
+  // waits for b, so that they start in their order.
   EXPECT_EQ(stage.trace,
             Trace({"0 +a", "0 +b", "0 +c", "2 -b", "2 -c", "12 +b", "12 +c", "20 -b", "20 -c",
                    "25 -a", "40 +a", "40 +b", "40 +c", "60 -c", "60 -b", "60 -a"}));

@@ -1,6 +1,6 @@
-// What GCC 12 destroys twice (docs/compilers.md), and the forms that are right with every compiler: each
-// awaited function with an aggregate and a lambda that own something. Every object is counted, so that
-// a wrong form fails without a sanitizer, too.
+// What GCC 12 destroys twice (docs/compilers.md), and the forms that are right with every compiler:
+// each awaited function with an aggregate and a lambda that own something. Every object is counted,
+// so that a wrong form fails without a sanitizer, too.
 #include "tiffany/base/temporaries.hpp"
 
 #include <gtest/gtest.h>

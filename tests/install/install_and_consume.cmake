@@ -1,6 +1,6 @@
-# Installs the library alone into SCRATCH/prefix, builds CONSUMER against it there, and runs it. Nothing
-# but the target `tiffany` needs to be built for that: neither tests nor examples nor the program.
-# A library without AddressSanitizer then refuses a program that has it, with a sentence.
+# Installs the library alone into SCRATCH/prefix, builds CONSUMER against it there, and runs it.
+# Nothing but the target `tiffany` needs to be built for that: neither tests nor examples nor the
+# program. A library without AddressSanitizer then refuses a program that has it, with a sentence.
 file(REMOVE_RECURSE ${SCRATCH}/prefix ${SCRATCH}/consumer)
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)

@@ -1,6 +1,6 @@
-// The parts of the matrix of awaitables (awaitable_matrix_test.cpp): what a cell has to work with, the
-// combinators, and how rows are made of kinds of awaitables. The kinds are in several files, so that
-// each of them compiles in seconds.
+// The parts of the matrix of awaitables (awaitable_matrix_test.cpp): what a cell has to work with,
+// the combinators, and how rows are made of kinds of awaitables. The kinds are in several files, so
+// that each of them compiles in seconds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -163,7 +163,8 @@ void add_rows(Cells& cells) {
    ...);
 }
 
-// For kinds that are Tasks: the combinators are compiled once for Task<void>, and not for each result.
+// For kinds that are Tasks: the combinators are compiled once for Task<void>, and not for each
+// result.
 struct RowOfTask {
   const char* name;
   Task<void> (*plain)(Stage&);
@@ -178,8 +179,9 @@ void add_task_rows(Cells& cells) {
   (add_task_row(cells, RowOfTask{Kinds::name, &plain<Kinds>, &Kinds::fulfil}), ...);
 }
 // For calls that go the same way through the combinators as a call of the full rows. Alone and in a
-// race (which parks the calls of module sync without a task of their own) the call itself is given, to
-// the other combinators a Task that awaits it. That they take the call, too, is what the concept says.
+// race (which parks the calls of module sync without a task of their own) the call itself is given,
+// to the other combinators a Task that awaits it. That they take the call, too, is what the concept
+// says.
 template <class... Kinds>
 void add_short_rows(Cells& cells) {
   static_assert((Awaitable<decltype(Kinds::make(std::declval<Stage&>()))> && ...));

@@ -1,6 +1,7 @@
-// Every combinator over every kind of awaitable: completion, cancel while parked, cancel before it has
-// begun. A table of awaitables times a table of combinators, in coroutines and in fibers, on both
-// reactors. What was cancelled has left no registration, and what comes afterwards is not lost.
+// Every combinator over every kind of awaitable: completion, cancel while parked, cancel before it
+// has begun. A table of awaitables times a table of combinators, in coroutines and in fibers, on
+// both reactors. What was cancelled has left no registration, and what comes afterwards is not
+// lost.
 #include "io/awaitable_matrix.hpp"
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The programs of colourblind_test.cpp as plain functions in fibers: the same words without co_await, and
-// the same results, under a scheduler and under BlockingIo.
+// The programs of colourblind_test.cpp as plain functions in fibers: the same words without
+// co_await, and the same results, under a scheduler and under BlockingIo.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -26,8 +26,8 @@ using namespace std::chrono_literals;
 class FaultTest : public OnEveryReactor {};
 TIFFANY_ON_EVERY_REACTOR(FaultTest);
 
-// As small as the kernel allows on unix sockets. TCP would spend its time with probes of a closed window,
-// so there only what waits to be sent is kept small.
+// As small as the kernel allows on unix sockets. TCP would spend its time with probes of a closed
+// window, so there only what waits to be sent is kept small.
 void make_tiny(const Socket& socket) {
   const int least = socket.local()->is_unix() ? 1 : 16'384;
   setsockopt(socket.descriptor().fd(), SOL_SOCKET, SO_SNDBUF, &least, sizeof least);

@@ -29,8 +29,8 @@ using test::Aggregate;
 using test::alive_owners;
 using test::Owner;
 
-// Where a function on a thread is stuck until the test opens the gate. Opens by itself after a while,
-// so that a test that is wrong ends, too, and then says so.
+// Where a function on a thread is stuck until the test opens the gate. Opens by itself after a
+// while, so that a test that is wrong ends, too, and then says so.
 class Gate {
  public:
   bool wait() {

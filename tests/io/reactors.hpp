@@ -51,8 +51,8 @@ class OnEveryReactor : public testing::TestWithParam<ReactorKind> {
     return outcome_of(handle, false);
   }
 
-  // Runs a task again and again, and cancels it after its first slice, its second, and so on, until it
-  // ends before that. Whatever happens, nothing may be left in flight.
+  // Runs a task again and again, and cancels it after its first slice, its second, and so on, until
+  // it ends before that. Whatever happens, nothing may be left in flight.
   template <class F, class... Args>
   void cancel_at_every_step(F f, Args... args) {
     for (std::size_t step = 0;; ++step) {

@@ -58,7 +58,8 @@ Task<void> write_and_close(Socket* to, const std::string* text) {
   to->shutdown_write();
 }
 
-// Writes and reads at the same time, as one must when the text is longer than what the sockets hold.
+// Writes and reads at the same time, as one must when the text is longer than what the sockets
+// hold.
 Task<std::string> ask(Address to, std::string text) {
   Socket server = co_await connect(to);
   co_return co_await scope([&](Scope& s) -> Task<std::string> {

@@ -1,4 +1,5 @@
-// TLS under cancellation: at every suspension of a handshake and of a transfer, and again and again.
+// TLS under cancellation: at every suspension of a handshake and of a transfer, and again and
+// again.
 #ifdef TIFFANY_TLS
 
 #include <gtest/gtest.h>

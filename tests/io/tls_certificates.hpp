@@ -1,5 +1,5 @@
-// Certificates for the tests of TLS, made when they are needed: a private authority, and a server in
-// every state that a server can be in.
+// Certificates for the tests of TLS, made when they are needed: a private authority, and a server
+// in every state that a server can be in.
 #pragma once
 
 #include <openssl/evp.h>

@@ -282,8 +282,8 @@ TEST_P(TlsPeersTest, C3_APeerMayAskForNewKeysAtAnyTime) {
   });
 }
 
-// A ticket that is larger than a record, of which a part has come when the client wants to write. Only
-// then does writing have to wait for something to read.
+// A ticket that is larger than a record, of which a part has come when the client wants to write.
+// Only then does writing have to wait for something to read.
 class HalfATicket {
  public:
   static Task<std::string> serve(Socket socket, Future<void> go_on) {

@@ -1,7 +1,7 @@
 # cmake -D COMPILER= -D SOURCE= -D INCLUDE= [-D SENTENCE= [-D ALONE=1]] -P compile.cmake
 #
-# With a SENTENCE (a regular expression): SOURCE must not compile and an error must say that; ALONE: and
-# no other error may follow.
+# With a SENTENCE (a regular expression): SOURCE must not compile and an error must say that; ALONE:
+# and no other error may follow.
 # Without: SOURCE must compile.
 execute_process(
   COMMAND ${COMPILER} -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I ${INCLUDE} ${SOURCE}

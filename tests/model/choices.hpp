@@ -135,8 +135,8 @@ class Choices {
       how.children.emplace_back();
       how.children.back().restart = one_of(kRestarts);
       how.children.back().failures = one_of(kFailures);
-      // One that is started again for ever, because it always comes back or finds no room, would never
-      // come to the end of a short period.
+      // One that is started again for ever, because it always comes back or finds no room, would
+      // never come to the end of a short period.
       const bool for_ever = how.children.back().restart == Restart::permanent;
       if (for_ever || setup_.limit != Setup().limit) how.period = kLongPeriod;
     }

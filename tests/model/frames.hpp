@@ -1,5 +1,5 @@
-// The reference model, fourth part: what each construct does, one frame for each. Here are the waits
-// and what goes around a piece of code; scopes and supervisors have files of their own.
+// The reference model, fourth part: what each construct does, one frame for each. Here are the
+// waits and what goes around a piece of code; scopes and supervisors have files of their own.
 #pragma once
 
 #include <algorithm>

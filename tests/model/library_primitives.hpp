@@ -1,4 +1,5 @@
-// The primitives of module sync that the tasks of a generated program share, and what is kept of them.
+// The primitives of module sync that the tasks of a generated program share, and what is kept of
+// them.
 #pragma once
 
 #include <array>

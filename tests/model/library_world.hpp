@@ -1,5 +1,5 @@
-// What the tasks of a generated program share when it runs on the real library, and how they say what
-// happened.
+// What the tasks of a generated program share when it runs on the real library, and how they say
+// what happened.
 #pragma once
 
 #include <cstddef>

@@ -88,8 +88,8 @@ class Machine {
   std::optional<Signal> enter(Task& task, Wait wait);
   // What was asked of a primitive has come.
   void come(Ask& ask);
-  // A call that is a plain function and so never suspends. When it spends the quantum, the next call
-  // that can suspend does.
+  // A call that is a plain function and so never suspends. When it spends the quantum, the next
+  // call that can suspend does.
   void plain_call() { --budget_; }
 
   void ring(Bell& bell) {

@@ -1,8 +1,8 @@
 // The programs of the model test: a small tree of statements. Their text is in program_text.hpp.
 //
-// There are no loops and every block belongs to one statement, so tasks and promises are named by the
-// number of the statement that makes them. Only the children of a supervisor run more than once; the
-// name then means the last one that was made.
+// There are no loops and every block belongs to one statement, so tasks and promises are named by
+// the number of the statement that makes them. Only the children of a supervisor run more than
+// once; the name then means the last one that was made.
 #pragma once
 
 #include <cstddef>
@@ -60,8 +60,9 @@ enum class Op : std::uint8_t {
   give,         // leave the block with the value `number`
   sync,         // calls[0], with a channel, a lock or a signal
   sync_within,  // `delay` for calls[0]
-  sync_race,  // over calls of one kind; flag: of the kinds of a mix, and task `index` if the mix has one
-  hold,       // blocks[0], with the lock or the permits that calls[0] takes
+  sync_race,    // over calls of one kind; flag: of the kinds of a mix, and task `index` if the mix
+                // has one
+  hold,         // blocks[0], with the lock or the permits that calls[0] takes
   hold_notified,  // the same with a mutex, after condition `index` was notified
 };
 

@@ -1,6 +1,7 @@
 // The reference model: which of the ready tasks is next.
 //
-// One list, in the order in which the tasks became ready, and searched from its beginning each time.
+// One list, in the order in which the tasks became ready, and searched from its beginning each
+// time.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,8 @@
 namespace model::reference {
 
 // The end of every block over a scope: waits for its tasks whatever happens, and throws what the
-// scope has to throw. Where a result has been decided, a cancel that comes meanwhile does not count.
+// scope has to throw. Where a result has been decided, a cancel that comes meanwhile does not
+// count.
 class CloseFrame final : public RunFrame {
  public:
   CloseFrame(Run& run, Scope& scope, bool decided = false)

@@ -1,5 +1,5 @@
-// What generated programs came to, counted from what they wrote down: a test that never meets the rare
-// cases says nothing of them.
+// What generated programs came to, counted from what they wrote down: a test that never meets the
+// rare cases says nothing of them.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,8 @@ class Seen {
   }
 
   std::map<std::string, std::size_t> results;  // by what the log says
-  // That statements had a result after others had their turn. By their text, up to the first number.
+  // That statements had a result after others had their turn. By their text, up to the first
+  // number.
   std::map<std::string, std::size_t> waited;
 
  private:

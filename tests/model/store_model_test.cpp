@@ -1,5 +1,5 @@
-// The store against a model that copies everything: programs of a thousand tasks that snapshot, write
-// and merge, in random orders. Every task carries its copies with it and compares as it goes.
+// The store against a model that copies everything: programs of a thousand tasks that snapshot,
+// write and merge, in random orders. Every task carries its copies with it and compares as it goes.
 #include <algorithm>
 #include <array>
 #include <map>

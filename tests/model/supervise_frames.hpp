@@ -1,7 +1,7 @@
 // The reference model, sixth part: supervisors.
 //
-// A supervisor is code in the task that awaits it: it starts its children, waits until one of them has
-// ended or the time of a restart has come, and does what the strategy says.
+// A supervisor is code in the task that awaits it: it starts its children, waits until one of them
+// has ended or the time of a restart has come, and does what the strategy says.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The reference model: the primitives of module sync.
 //
-// Whoever cannot have what it asks for stands in a line, and whoever gives back hands over to the first
-// in the line, who has it from then on.
+// Whoever cannot have what it asks for stands in a line, and whoever gives back hands over to the
+// first in the line, who has it from then on.
 #pragma once
 
 #include <algorithm>
@@ -51,8 +51,8 @@ class Primitive {
   Tell tell_;
 };
 
-// Mutex, shared mutex and semaphore: so many, given in the order they were asked for. A mutex has one; a
-// shared mutex has very many, of which a writer needs all.
+// Mutex, shared mutex and semaphore: so many, given in the order they were asked for. A mutex has
+// one; a shared mutex has very many, of which a writer needs all.
 class Pool final : public Primitive {
  public:
   static constexpr std::size_t kManyReaders = 1'000'000;

@@ -10,8 +10,8 @@
 
 namespace model::reference {
 
-// Calls on channels count against the quantum when they are made, whatever comes of them; all others
-// when they are answered.
+// Calls on channels count against the quantum when they are made, whatever comes of them; all
+// others when they are answered.
 inline bool counts_at_once(const Wait& w) {
   if (w.asks.size() != 1 || w.in_race) return false;
   const Use use = w.asks[0].what.use;

@@ -1,6 +1,6 @@
-// Very many messages between very many tasks, in an order drawn from a seed: nothing may be lost, come
-// twice, or overtake another message of its sender. Shared by tests/sync and `./dev soak sync`, so it
-// knows no test framework.
+// Very many messages between very many tasks, in an order drawn from a seed: nothing may be lost,
+// come twice, or overtake another message of its sender. Shared by tests/sync and `./dev soak
+// sync`, so it knows no test framework.
 #pragma once
 
 #include <cstddef>

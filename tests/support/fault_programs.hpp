@@ -1,8 +1,9 @@
-// Programs that between them use everything of core and engine that takes memory, for tests in which
-// there is none.
+// Programs that between them use everything of core and engine that takes memory, for tests in
+// which there is none.
 //
-// A program may fail with what a lack of memory gives (a std::bad_alloc, or an error that names one);
-// errors that it brings about itself it catches. Whatever happens, no task may outlive its block.
+// A program may fail with what a lack of memory gives (a std::bad_alloc, or an error that names
+// one); errors that it brings about itself it catches. Whatever happens, no task may outlive its
+// block.
 #pragma once
 
 #include <array>

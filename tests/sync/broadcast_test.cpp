@@ -194,7 +194,8 @@ TEST(Broadcast, ACopyOfAReceiverGoesOnByItself) {
     EXPECT_EQ(*co_await first.recv(), 1);
     EXPECT_EQ(second.size(), 1u);
     EXPECT_EQ(*co_await second.recv(), 1);
-    // Of two tasks that wait through one receiver both get the value, and the receiver goes on once.
+    // Of two tasks that wait through one receiver both get the value, and the receiver goes on
+    // once.
     const auto listen = [&]() -> Task<int> { co_return (co_await first.recv()).value(); };
     auto a = spawn(std::ref(listen));
     auto b = spawn(std::ref(listen));

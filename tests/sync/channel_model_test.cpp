@@ -1,4 +1,5 @@
-// A channel beside a reference: a list of values, a list of those who send, a list of those who receive.
+// A channel beside a reference: a list of values, a list of those who send, a list of those who
+// receive.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Messages between a thousand tasks, under two hundred seeds: none lost, none twice, none reordered per
-// sender. `./dev soak sync` does the same with a million messages for each seed.
+// Messages between a thousand tasks, under two hundred seeds: none lost, none twice, none reordered
+// per sender. `./dev soak sync` does the same with a million messages for each seed.
 #include <gtest/gtest.h>
 
 #include "support/channel_storm.hpp"

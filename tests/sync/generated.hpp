@@ -1,6 +1,7 @@
-// What the model tests of module sync share: a program is drawn from a seed, and run in an order that is
-// drawn from the same seed, beside a reference that is as simple as can be. Each operation is a task of
-// its own. The reference is told of everything right before it happens, and asked right after.
+// What the model tests of module sync share: a program is drawn from a seed, and run in an order
+// that is drawn from the same seed, beside a reference that is as simple as can be. Each operation
+// is a task of its own. The reference is told of everything right before it happens, and asked
+// right after.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +18,8 @@
 
 namespace tiffany::test {
 
-// Calls `program(random)` for each seed, as the main task of a scheduler of its own. Stops at the first
-// seed that fails.
+// Calls `program(random)` for each seed, as the main task of a scheduler of its own. Stops at the
+// first seed that fails.
 template <class F>
 void for_each_seed(F& program, std::uint64_t seeds = 1000) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {

@@ -1,5 +1,5 @@
-// Mutex, shared mutex and semaphore beside one reference: so many, given in the order they were asked for.
-// A mutex has one; a shared mutex has very many, of which a writer needs all.
+// Mutex, shared mutex and semaphore beside one reference: so many, given in the order they were
+// asked for. A mutex has one; a shared mutex has very many, of which a writer needs all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,8 +59,8 @@ class Reference {
   std::set<int> withdrawn_;
 };
 
-// What the three primitives look like to the test: take(count) of `all`, as something that gives back
-// when it is destroyed.
+// What the three primitives look like to the test: take(count) of `all`, as something that gives
+// back when it is destroyed.
 using Held = std::shared_ptr<void>;
 
 template <class H>

@@ -1,4 +1,5 @@
-// Event, latch, barrier and condition beside a reference: those who wait, and those who were let go.
+// Event, latch, barrier and condition beside a reference: those who wait, and those who were let
+// go.
 #include <gtest/gtest.h>
 
 #include <algorithm>

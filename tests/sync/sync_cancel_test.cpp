@@ -1,5 +1,6 @@
-// I4: what every blocking call of module sync does when the task that makes it is cancelled: before the
-// call, while parked in it, and after its result has arrived. As core/cancel_calls_test.cpp for the core.
+// I4: what every blocking call of module sync does when the task that makes it is cancelled: before
+// the call, while parked in it, and after its result has arrived. As core/cancel_calls_test.cpp for
+// the core.
 #include <gtest/gtest.h>
 
 #include <optional>

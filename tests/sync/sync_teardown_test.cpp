@@ -1,5 +1,5 @@
-// What becomes of those who wait when a primitive is destroyed, and of what was handed over when the
-// task that it was for is dropped by force, together with its scheduler.
+// What becomes of those who wait when a primitive is destroyed, and of what was handed over when
+// the task that it was for is dropped by force, together with its scheduler.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -104,8 +104,9 @@ TEST(SyncGone, ALockThatWasHandedOverAndDestroyedBeforeItsTaskGoesOnIsGone) {
 
 // ---- Dropped by force
 
-// Two schedulers on one thread. The first is destroyed while one of its tasks keeps the processor, so that
-// its other tasks are dropped without seeing what they have just been given. The second lives.
+// Two schedulers on one thread. The first is destroyed while one of its tasks keeps the processor,
+// so that its other tasks are dropped without seeing what they have just been given. The second
+// lives.
 class SyncForce : public ::testing::Test {
  protected:
   template <class F, class... Args>

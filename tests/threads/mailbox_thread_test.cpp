@@ -308,7 +308,8 @@ TEST(MailboxThread, T9_CancelledAfterTheValueWasHandedOverTheValueWins) {
     trace.push_back("not reached");
   };
   auto reader = scheduler.spawn(std::ref(body));
-  // More urgent, and woken by the same message: it runs between the wake of the reader and its turn.
+  // More urgent, and woken by the same message: it runs between the wake of the reader and its
+  // turn.
   auto canceller = [&]() -> Task<void> {
     co_await box->next();
     reader.cancel("too late for this value");

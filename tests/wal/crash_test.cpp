@@ -1,6 +1,7 @@
-// The world stops before or after each operation that the log asks of the disk, and in the middle of each write.
-// Whatever the disk makes of what was not synced: everybody who was told that his record is safe finds it, nothing
-// is found that was not written, and nothing is called damage, because nothing is.
+// The world stops before or after each operation that the log asks of the disk, and in the middle
+// of each write. Whatever the disk makes of what was not synced: everybody who was told that his
+// record is safe finds it, nothing is found that was not written, and nothing is called damage,
+// because nothing is.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -37,7 +38,8 @@ std::string first_ones_only(const Found& found, Story& story) {
   return {};
 }
 
-// What the next process finds; and the one after that, when the power goes while the next one is at it.
+// What the next process finds; and the one after that, when the power goes while the next one is at
+// it.
 std::string complaint_after(const FaultDisk& crashed, const Story& until_then, const Reboot& how,
                             bool then_go_on = true) {
   Story story = until_then;

@@ -1,14 +1,18 @@
-// Every byte of a log of three tasks is damaged in turn: the file is cut off there, or one bit is flipped there. What
-// is missing then is said to be missing, the tasks that it touches do not run, and the next owner of the log does not
-// cover it up. Nothing is ever found that was not written.
+// Every byte of a log of three tasks is damaged in turn: the file is cut off there, or one bit is
+// flipped there. What is missing then is said to be missing, the tasks that it touches do not run,
+// and the next owner of the log does not cover it up. Nothing is ever found that was not written.
 //
-// Some damage cannot be told from a write that was not finished when the power went, which is no damage:
+// Some damage cannot be told from a write that was not finished when the power went, which is no
+// damage:
 //
-// journal  The file `synced` says how far everything was synced, so that a flip or a cut below that is found. It is a
-//          hint that can be lost; without it, the last batch of the last segment is as good as unfinished.
-// files    There is no such file here. One that is cut off looks like one whose last batches were never
-//          written. A flip is found nevertheless: what is left by a torn write are zeros, or the end of the file. Only one
-//          that makes a zero is taken for it, if it is in the last batch.
+// journal  The file `synced` says how far everything was synced, so that a flip or a cut below that
+// is found. It is a
+//          hint that can be lost; without it, the last batch of the last segment is as good as
+//          unfinished.
+// files    There is no such file here. One that is cut off looks like one whose last batches were
+// never
+//          written. A flip is found nevertheless: what is left by a torn write are zeros, or the
+//          end of the file. Only one that makes a zero is taken for it, if it is in the last batch.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -111,7 +115,8 @@ TEST(WalDamageTest, D2_AJournalThatIsCutOffAtAnyByteIsFoundOut) {
     for (const auto& [path, bytes] : std::map(log.contents)) {
       if (!path.ends_with(".journal") || (!with_mark && path != last)) continue;
       for (std::size_t size = 0; size <= bytes.size(); size = after(bytes, size)) {
-        // Without the mark the last segment may have ended anywhere: batches behind the cut are not there to tell.
+        // Without the mark the last segment may have ended anywhere: batches behind the cut are not
+        // there to tell.
         std::set<const Told*> may_miss;
         if (!with_mark) {
           for (const Told& record : log.story.records()) {
@@ -204,7 +209,8 @@ TEST(WalDamageTest, D2_AnyBitThatIsFlippedInAFileIsFoundOut) {
 TEST(WalDamageTest, D2_ASegmentThatIsGoneIsFoundOut) {
   Damaged log(Layout::journal, true);
   for (const auto& [path, bytes] : std::map(log.contents)) {
-    // From the front they are removed when nobody needs them: what is left then begins with a gap for each task.
+    // From the front they are removed when nobody needs them: what is left then begins with a gap
+    // for each task.
     if (!path.ends_with(".journal")) continue;
     auto contents = log.contents;
     contents.erase(path);

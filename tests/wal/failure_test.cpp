@@ -1,5 +1,5 @@
-// A disk that is full, or that fails to sync. The log is sealed: nobody is told that his record is safe who
-// was not told before, and those who were find theirs when the log is opened again.
+// A disk that is full, or that fails to sync. The log is sealed: nobody is told that his record is
+// safe who was not told before, and those who were find theirs when the log is opened again.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -80,8 +80,9 @@ TEST_P(WalFailureTest, D2_AnyWriteThatIsCutShortSealsTheLogAndLosesNothingThatWa
   every_failure(GetParam(), true);
 }
 
-// After a failed sync the cache of the system shows what the disk does not have, and no later sync writes it. The next
-// process must not trust the cache: what it acts upon has to be there when the power goes.
+// After a failed sync the cache of the system shows what the disk does not have, and no later sync
+// writes it. The next process must not trust the cache: what it acts upon has to be there when the
+// power goes.
 TEST_P(WalFailureTest, D2_AfterAFailedSyncTheNextProcessWritesAgainWhatOnlyTheCacheHolds) {
   const auto whole = std::make_shared<FaultDisk>();
   Story undisturbed(GetParam(), true);

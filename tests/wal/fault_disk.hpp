@@ -1,17 +1,18 @@
 // A disk in memory that behaves as badly as a real one may.
 //
-// What is written to a file is in a cache until the file is synced; what is created, renamed or removed is in
-// a cache until the directory is. The world can be stopped before or after any operation: from then on every
-// operation throws WorldEnded. reboot() is then the disk that the next process finds. Synced data is there,
-// always. What was not synced is there, or is not, or is torn: at any byte, or page by page in any order. Where
-// nothing arrived a file reads as zeros. note() is a write that nobody syncs.
+// What is written to a file is in a cache until the file is synced; what is created, renamed or
+// removed is in a cache until the directory is. The world can be stopped before or after any
+// operation: from then on every operation throws WorldEnded. reboot() is then the disk that the
+// next process finds. Synced data is there, always. What was not synced is there, or is not, or is
+// torn: at any byte, or page by page in any order. Where nothing arrived a file reads as zeros.
+// note() is a write that nobody syncs.
 //
-// An operation can also fail: a write for lack of space, of nothing or in the middle; a sync with EIO, after which
-// the data are still read, and no later sync saves them.
+// An operation can also fail: a write for lack of space, of nothing or in the middle; a sync with
+// EIO, after which the data are still read, and no later sync saves them.
 //
-// The operations are those that change something: open (of a file that is not there), write, sync, note, rename,
-// remove, sync_directory. Each awaited one gives way first, so that others append meanwhile. make_directory is
-// on the disk when it returns, as its contract says.
+// The operations are those that change something: open (of a file that is not there), write, sync,
+// note, rename, remove, sync_directory. Each awaited one gives way first, so that others append
+// meanwhile. make_directory is on the disk when it returns, as its contract says.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +46,8 @@ class FaultDisk final : public Disk {
 
   // ---- Faults ----
 
-  // Operations are counted from zero. Half of a point is the operation, the other half is before or after.
+  // Operations are counted from zero. Half of a point is the operation, the other half is before or
+  // after.
   void stop_before(std::size_t operation) { stop_ = 2 * operation; }
   void stop_after(std::size_t operation) { stop_ = 2 * operation + 1; }
   bool ended() const noexcept { return ended_; }
@@ -53,7 +55,8 @@ class FaultDisk final : public Disk {
   // What they were: "sync wal/00000001.journal".
   const std::vector<std::string>& did() const noexcept { return did_; }
 
-  // That operation fails. A write does nothing, or half of it when `halfway`; a sync loses what it should save.
+  // That operation fails. A write does nothing, or half of it when `halfway`; a sync loses what it
+  // should save.
   void fail(std::size_t operation, bool halfway = false) {
     fail_ = operation;
     halfway_ = halfway;

@@ -1,7 +1,8 @@
 // Damages logs in every way that comes to mind, and reads them. A reader may complain as it likes.
-// It may not crash, read beyond its input, hang, give out a line that is no record, or throw anything
-// but an Error: log_damaged from scan(), for a file `base` that says nothing, or whatever else when
-// such a log is opened. Checksums are often made right again, so that the rest is tried as well.
+// It may not crash, read beyond its input, hang, give out a line that is no record, or throw
+// anything but an Error: log_damaged from scan(), for a file `base` that says nothing, or whatever
+// else when such a log is opened. Checksums are often made right again, so that the rest is tried
+// as well.
 #pragma once
 
 #include <cstdio>

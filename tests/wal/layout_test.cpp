@@ -1,5 +1,5 @@
-// A directory that was written in one layout is not opened in the other, and what lies in a log's directory without
-// being a file of the log is refused with a sentence.
+// A directory that was written in one layout is not opened in the other, and what lies in a log's
+// directory without being a file of the log is refused with a sentence.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -267,8 +267,8 @@ TEST_P(WalLogTest, D4_EveryOwnerHasAHigherEpochThanTheOneBefore) {
   }
 }
 
-// The lock file is removed while its owner writes, and another process becomes the owner. The first one notices before it
-// tells anybody that a record is safe.
+// The lock file is removed while its owner writes, and another process becomes the owner. The first
+// one notices before it tells anybody that a record is safe.
 TEST_P(WalLogTest, D4_AnOwnerWhoseLockWasRemovedIsFencedAtItsNextSync) {
   run([this]() -> Task<void> {
     LogIndex old_index;
@@ -308,7 +308,8 @@ TEST_P(WalLogTest, D4_AnOwnerWhoseLockWasRemovedIsFencedAtItsNextSync) {
   EXPECT_EQ(found.found.at(task_id(1)), 21u);
 }
 
-// An owner that was stopped for a while may be anywhere when it goes on: also between two operations on the directory.
+// An owner that was stopped for a while may be anywhere when it goes on: also between two
+// operations on the directory.
 TEST_P(WalLogTest, D4_AFencedOwnerDestroysNothingOfItsFollowerWhereverItWas) {
   for (std::size_t fill = 0; fill < 40; ++fill) {
     disk = std::make_shared<FaultDisk>();
@@ -398,7 +399,8 @@ TEST(WalOwnerTest, D4_ASegmentOfAnOlderOwnerBehindThatOfANewerOneIsIgnored) {
   ASSERT_EQ(story.tell(disk), nullptr);
   const LogIndex before = scan(*disk, kDirectory, Layout::journal);
   ASSERT_EQ(before.epoch, 3u);
-  // What the first owner would have written, had it come to life again and gone on to the next segment.
+  // What the first owner would have written, had it come to life again and gone on to the next
+  // segment.
   const std::uint32_t number = before.segments.back().number + 1;
   std::string bytes;
   const std::string owner =

@@ -28,7 +28,8 @@ class WalProcessTest : public testing::TestWithParam<Layout> {
     return options;
   }
 
-  // On a virtual clock, where the disk is called directly: there are no threads that a fork would lose.
+  // On a virtual clock, where the disk is called directly: there are no threads that a fork would
+  // lose.
   static void run(Task<void> (*program)(WalProcessTest*), WalProcessTest* test) {
     Scheduler scheduler(Options().virtual_time());
     auto handle = scheduler.spawn(program, test);

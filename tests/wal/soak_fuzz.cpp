@@ -1,5 +1,6 @@
-// Reads damaged logs for ten minutes, or for as many seconds as the argument says. Exits with 1 when something goes
-// wrong, and is killed by an alarm when one of them takes more than a minute. A second argument is the first seed.
+// Reads damaged logs for ten minutes, or for as many seconds as the argument says. Exits with 1
+// when something goes wrong, and is killed by an alarm when one of them takes more than a minute. A
+// second argument is the first seed.
 #include <unistd.h>
 
 #include <chrono>

@@ -1,8 +1,9 @@
 // What the tests of the log write, and what must be found of it afterwards.
 //
-// The story is that of three tasks. One ends; two are still at it when the story ends. It fills several small
-// segments, appends while a batch is being synced, closes the log, opens it again and goes on. In a third life everything
-// is copied forward, and the segments before that are given free.
+// The story is that of three tasks. One ends; two are still at it when the story ends. It fills
+// several small segments, appends while a batch is being synced, closes the log, opens it again and
+// goes on. In a third life everything is copied forward, and the segments before that are given
+// free.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,8 @@ inline Uuid task_id(int which) {
   return *Uuid::parse(text);
 }
 
-// With the sanitizers, which are there for the reader and not for the bytes, only every so many bytes are tried.
+// With the sanitizers, which are there for the reader and not for the bytes, only every so many
+// bytes are tried.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr std::size_t kEvery = 5;
 #else
@@ -82,7 +84,8 @@ class Story {
     return options;
   }
 
-  // Runs a program of its own on a scheduler of its own until it ends or the world does. Gives what it threw.
+  // Runs a program of its own on a scheduler of its own until it ends or the world does. Gives what
+  // it threw.
   template <class F>
   static std::exception_ptr run(FaultDisk& disk, F program) {
     std::exception_ptr error;
@@ -280,7 +283,8 @@ class Found {
     return {};
   }
 
-  // After damage: what is missing is said to be, and nothing runs on it. `may_miss` is what may be missing silently.
+  // After damage: what is missing is said to be, and nothing runs on it. `may_miss` is what may be
+  // missing silently.
   std::string after_damage(const Story& story, const std::set<const Told*>& may_miss = {}) const {
     if (!invented.empty()) return invented;
     for (const Uuid& id : ids) {

@@ -1,5 +1,5 @@
-// The other floor of the server rows: liburing with multishot accept, multishot receive and provided
-// buffers, and nothing else.
+// The other floor of the server rows: liburing with multishot accept, multishot receive and
+// provided buffers, and nothing else.
 #include <liburing.h>
 #include <netinet/tcp.h>
 #include <poll.h>

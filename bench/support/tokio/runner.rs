@@ -1,5 +1,5 @@
-//! Runs the workloads that were asked for, each run in a process of its own, so that none finds the heap
-//! of another.
+//! Runs the workloads that were asked for, each run in a process of its own, so that none finds the
+//! heap of another.
 
 use crate::support::{pin_to_one_core, run_in_child, Options};
 

@@ -5,9 +5,9 @@
 // finds the way back to its arena by its address, wherever it is freed. Taking and returning a
 // block that was used before is a handful of instructions and never a lock.
 //
-// An arena may lie within another one, for a part of the tasks whose memory is counted (and bounded)
-// by itself. Its blocks count in the outer one too, as one block with all the bytes that it has ever
-// needed at a time.
+// An arena may lie within another one, for a part of the tasks whose memory is counted (and
+// bounded) by itself. Its blocks count in the outer one too, as one block with all the bytes that
+// it has ever needed at a time.
 //
 // Lifetime: `Arena::create()` gives an arena with one owner. `retire()` ends the owner's interest;
 // the memory stays until the last block has been returned, so a handle may outlive its scheduler.
@@ -36,8 +36,9 @@
 namespace tiffany {
 
 #if TIFFANY_ASAN
-// A program with -fsanitize=address and a library without would free blocks the wrong way. The name of
-// the namespace makes that an error of the linker, which is a sentence: "undefined reference to ...".
+// A program with -fsanitize=address and a library without would free blocks the wrong way. The name
+// of the namespace makes that an error of the linker, which is a sentence: "undefined reference to
+// ...".
 inline namespace this_program_is_built_with_fsanitize_address_so_build_tiffany_with_it_too {
 #endif
 
@@ -93,13 +94,14 @@ class Arena {
     return (used_ & ((std::uint64_t{1} << kBytesBits) - 1)) * kGranule;
   }
 
-  // From now on the arena does not grow when that would make live_bytes() more than this: allocate()
-  // throws std::bad_alloc instead. Blocks that were used before are given out all the same.
+  // From now on the arena does not grow when that would make live_bytes() more than this:
+  // allocate() throws std::bad_alloc instead. Blocks that were used before are given out all the
+  // same.
   void set_limit(std::size_t bytes) noexcept { limit_ = bytes; }
   std::size_t limit() const noexcept { return limit_; }
-  // For tests: the n-th block from now that the arena has to make, rather than give out again, fails
-  // with std::bad_alloc. Under AddressSanitizer that is every block. 0: none. Gives what is left of the
-  // number before: 0 when that block has failed.
+  // For tests: the n-th block from now that the arena has to make, rather than give out again,
+  // fails with std::bad_alloc. Under AddressSanitizer that is every block. 0: none. Gives what is
+  // left of the number before: 0 when that block has failed.
   std::size_t fail_at(std::size_t n) noexcept { return std::exchange(fail_at_, n); }
 
   Arena(const Arena&) = delete;

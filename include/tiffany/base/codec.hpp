@@ -16,22 +16,23 @@
 //   bool, float, double, std::string          as JSON has them; a string must be valid UTF-8, and
 //                                             NaN and infinities are errors (bad_argument)
 //   integers, enums                           as an integer; reading checks the range of the type
-//   std::optional                             as null or its value (in an array, if that can be null)
+//   std::optional                             as null or its value (in an array, if that can be
+//                                             null)
 //   std::vector, std::array, std::pair,
 //   std::tuple                                as an array
 //   std::variant                              as [index, value]
 //   std::map and std::unordered_map of
 //   std::string to T                          as an object, the latter in the order of its names
 //   Uuid                                      as a string
-//   std::chrono::duration                     as an integer count of nanoseconds: durations that are
-//                                             whole numbers of them
+//   std::chrono::duration                     as an integer count of nanoseconds: durations that
+//                                             are whole numbers of them
 //   Unit, std::monostate                      as null
 //
 // TIFFANY_JSON takes up to 32 members, and types that can be made without arguments. They are
 // written as an object, in the given order. Reading takes them in any order and skips members that
 // it does not know; a member that is missing is an error that names it, unless it is a
-// std::optional or named by TIFFANY_JSON_ADDED(Type, members...) beside TIFFANY_JSON: these stay as they
-// are in a Type{}. So a member can be added to a type whose values lie in a log:
+// std::optional or named by TIFFANY_JSON_ADDED(Type, members...) beside TIFFANY_JSON: these stay as
+// they are in a Type{}. So a member can be added to a type whose values lie in a log:
 //
 //   struct Order { std::string id; std::string currency = "EUR"; };
 //   TIFFANY_JSON(Order, id, currency);

@@ -104,13 +104,13 @@ class JsonReader {
   bool first_ = false;  // nothing but a bracket has been read of the innermost array or object
 };
 
-// One JSON value without the white space around its parts, for those who keep raw JSON: what it gives
-// has no line break, and every JsonReader reads it. Strings and numbers stay as they are written; the
-// names of members lose the escapes that they do not need.
+// One JSON value without the white space around its parts, for those who keep raw JSON: what it
+// gives has no line break, and every JsonReader reads it. Strings and numbers stay as they are
+// written; the names of members lose the escapes that they do not need.
 //
-// An Error bad_json for what a JsonReader does not take, for anything behind the value, for an object
-// that has a name twice (readers do not agree which of the two counts), for a number that no double
-// comes near (1e999), and for more than `deepest` brackets inside one another.
+// An Error bad_json for what a JsonReader does not take, for anything behind the value, for an
+// object that has a name twice (readers do not agree which of the two counts), for a number that no
+// double comes near (1e999), and for more than `deepest` brackets inside one another.
 std::string compact_json(std::string_view text, int deepest = JsonReader::kMaxDepth);
 
 }  // namespace tiffany

@@ -2,9 +2,9 @@
 //
 // A stack takes address space; memory is what its code has touched. The guard is a stretch that
 // nobody may touch, larger than a page so that a large frame does not step over it. Stacks lie one
-// after the other. They come back to the pool, which keeps at most kKept of them; of those that were
-// not among the last kWarm for a while the memory is given back to the system, but for the topmost
-// pages.
+// after the other. They come back to the pool, which keeps at most kKept of them; of those that
+// were not among the last kWarm for a while the memory is given back to the system, but for the
+// topmost pages.
 //
 // Thread safety: none. A pool belongs to the thread that drives its scheduler.
 #pragma once
@@ -15,8 +15,8 @@ namespace tiffany {
 
 class StackPool {
  public:
-  // Before Linux 6.13 every guard is a mapping of its own, and a process may have some thirty thousand
-  // of them. `mapped`: also where the system can do better.
+  // Before Linux 6.13 every guard is a mapping of its own, and a process may have some thirty
+  // thousand of them. `mapped`: also where the system can do better.
   enum class Guards : unsigned char { best, mapped };
   // Every stack has `bytes`, rounded up to whole pages, and some more for those who keep it. Error
   // (Errc::bad_argument) when that is less than kLeast.

@@ -1,15 +1,17 @@
 // Which temporaries may stand in an awaited expression, and on which compilers.
 //
-// GCC 12 copies the members of a brace-initialised aggregate, and the captures of a lambda, bit by bit
-// when the temporary stands in the same full expression as a co_await, and destroys both copies:
+// GCC 12 copies the members of a brace-initialised aggregate, and the captures of a lambda, bit by
+// bit when the temporary stands in the same full expression as a co_await, and destroys both
+// copies:
 //
 //   co_await sender.send(Message{1, text});     a double free, with no warning
 //   co_await offload([text] { ... });           the same
 //
-// No shape of a function protects its caller: the copy is made before the call. So functions that are
-// awaited refuse such arguments at compile time, on the compilers with the defect only. What to write
-// instead: a variable, moved(variable), a function that builds the object in its own frame
-// (sender.emplace(1, text), a factory), or a class with a constructor. docs/compilers.md has it all.
+// No shape of a function protects its caller: the copy is made before the call. So functions that
+// are awaited refuse such arguments at compile time, on the compilers with the defect only. What to
+// write instead: a variable, moved(variable), a function that builds the object in its own frame
+// (sender.emplace(1, text), a factory), or a class with a constructor. docs/compilers.md has it
+// all.
 #pragma once
 
 #include <string_view>
@@ -26,8 +28,8 @@
 #error "Tiffany needs GCC 12 or later, or Clang 16 or later: see docs/compilers.md"
 #endif
 
-// 1 on compilers that destroy such temporaries twice. Define TIFFANY_ALLOW_OWNING_TEMPORARIES to switch
-// the refusals off for a whole program.
+// 1 on compilers that destroy such temporaries twice. Define TIFFANY_ALLOW_OWNING_TEMPORARIES to
+// switch the refusals off for a whole program.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13 && \
     !defined(TIFFANY_ALLOW_OWNING_TEMPORARIES)
 #define TIFFANY_DESTROYS_TWICE 1
@@ -43,9 +45,10 @@ template <class T>
 inline constexpr bool never_braced = false;
 
 // What std::move is, for arguments of awaited functions: says that the object is a variable and no
-// temporary, which a compiler with the defect cannot be asked. `co_await sender.send(moved(message))`.
-// The called function moves from the variable before it returns. A Moved refers to the variable and
-// cannot be copied, so that nothing keeps it: spawn(f, moved(message)) does not compile.
+// temporary, which a compiler with the defect cannot be asked. `co_await
+// sender.send(moved(message))`. The called function moves from the variable before it returns. A
+// Moved refers to the variable and cannot be copied, so that nothing keeps it: spawn(f,
+// moved(message)) does not compile.
 template <class T>
 class Moved {
  public:

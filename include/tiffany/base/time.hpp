@@ -2,8 +2,8 @@
 //
 // A `Time` comes from `tiffany::now()` and is only comparable with times of the same scheduler: a
 // virtual clock starts at zero, a real one follows the monotonic clock of the operating system.
-// There is deliberately no `SchedulerClock::now()`: time enters a program through its scheduler alone, so
-// that the same program can run on either clock.
+// There is deliberately no `SchedulerClock::now()`: time enters a program through its scheduler
+// alone, so that the same program can run on either clock.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// UUID version 4, drawn from a seeded stream so that a simulated run names things the same way twice.
+// UUID version 4, drawn from a seeded stream so that a simulated run names things the same way
+// twice.
 #pragma once
 
 #include <array>

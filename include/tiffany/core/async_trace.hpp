@@ -1,5 +1,5 @@
-// How an exception came to where it is: the lines at which the calls of a task were suspended when it
-// was thrown, where the task was spawned, and the same for every task that got it from there.
+// How an exception came to where it is: the lines at which the calls of a task were suspended when
+// it was thrown, where the task was spawned, and the same for every task that got it from there.
 //
 //   try {
 //     co_await handle;
@@ -7,9 +7,9 @@
 //     log(error.what() + ("\n" + trace_of(std::current_exception())->text()));
 //   }
 //
-// The exception itself is not touched. Its trace is kept with the task that it ended: `handle.trace()`
-// has it as long as a handle lives. `trace_of` knows the exception that was thrown last, until the
-// scheduler's turn is over; so ask in the handler, before the next co_await.
+// The exception itself is not touched. Its trace is kept with the task that it ended:
+// `handle.trace()` has it as long as a handle lives. `trace_of` knows the exception that was thrown
+// last, until the scheduler's turn is over; so ask in the handler, before the next co_await.
 //
 // The innermost line is that of the last co_await which the throwing function had reached: where
 // exactly behind it the throw stands, nobody has noted.

@@ -5,8 +5,8 @@
 // left; `shield` holds that back for a while. A call that can be answered without suspending is
 // answered: a result that has arrived is never lost to a cancel.
 //
-// A cancel cannot fail. Where there is no memory to record who asked, where and why, it is delivered
-// with the cause alone.
+// A cancel cannot fail. Where there is no memory to record who asked, where and why, it is
+// delivered with the cause alone.
 #pragma once
 
 #include <cstdint>

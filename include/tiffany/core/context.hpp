@@ -5,16 +5,16 @@
 //   const std::string& user = ask(kUser);        an error if nobody set it
 //   const std::string* perhaps = lookup(kUser);  null if nobody set it
 //
-// A value is set for a block, `co_await with(kUser, "ann", [&]() -> Task<void> {...})`, or for a new
-// task, `spawn.with(kUser, "ann")(f, x)` (engine/with.hpp). It is never changed: an inner value hides
-// an outer one until its block ends, and tasks spawned meanwhile keep what they inherited.
+// A value is set for a block, `co_await with(kUser, "ann", [&]() -> Task<void> {...})`, or for a
+// new task, `spawn.with(kUser, "ann")(f, x)` (engine/with.hpp). It is never changed: an inner value
+// hides an outer one until its block ends, and tasks spawned meanwhile keep what they inherited.
 //
-// Cost: inheriting is the copy of one pointer, whatever the depth. A lookup walks from the innermost
-// value outwards.
+// Cost: inheriting is the copy of one pointer, whatever the depth. A lookup walks from the
+// innermost value outwards.
 //
-// Lifetime: a value lives until its block and every task that inherited it have ended. The reference
-// from ask() holds as long as the asking code stays inside the block where it was set, or, for what the
-// task inherited, as long as the task.
+// Lifetime: a value lives until its block and every task that inherited it have ended. The
+// reference from ask() holds as long as the asking code stays inside the block where it was set,
+// or, for what the task inherited, as long as the task.
 //
 // Neither function suspends, so a cancel does nothing to them.
 #pragma once
@@ -55,8 +55,8 @@ ContextNode* context_of_running(const ContextKeyBase& key, std::string_view what
 }  // namespace detail
 
 // ask() and lookup() are friends of the key: a call finds them through its argument, and `using
-// namespace tiffany` does not bring the names along, so a program can have functions of its own that
-// are called so.
+// namespace tiffany` does not bring the names along, so a program can have functions of its own
+// that are called so.
 template <class T>
 class ContextKey : public ContextKeyBase {
  public:
@@ -117,11 +117,12 @@ class ContextValue final : public ContextNode {
   const T value_;
 };
 
-// Gives the running task another context for as long as this object lives, and then the old one back.
-// For those who build blocks out of it; see engine/with.hpp.
+// Gives the running task another context for as long as this object lives, and then the old one
+// back. For those who build blocks out of it; see engine/with.hpp.
 class ContextBlock {
  public:
-  // A new node, inside of the present context; or a context that takes the place of the present one.
+  // A new node, inside of the present context; or a context that takes the place of the present
+  // one.
   static struct PushTag {
   } constexpr push{};
   static struct ReplaceTag {

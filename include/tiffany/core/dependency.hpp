@@ -2,8 +2,8 @@
 //
 // Such a task exists from the spawn on, with an id, a handle and a scope, but is in no queue: it is
 // parked on a Dependencies object until everything it comes after has ended, and reports show it
-// waiting there. What ended before the spawn is satisfied at once. A task can only come after one that
-// exists already, so no circle can be built.
+// waiting there. What ended before the spawn is satisfied at once. A task can only come after one
+// that exists already, so no circle can be built.
 //
 // When one of those does not complete, the task need not wait for the rest: IfFailed decides.
 //
@@ -53,8 +53,8 @@ class DependencyList {
   DependencyList() noexcept = default;
 
   void add(Waitable& target) { targets_.emplace_back(&target); }
-  // By id. An error when no task has it: unknown_task when none ever had, stale_handle when the task
-  // has ended and nobody kept a handle, so that nothing is known of its end.
+  // By id. An error when no task has it: unknown_task when none ever had, stale_handle when the
+  // task has ended and nobody kept a handle, so that nothing is known of its end.
   void add(const Scheduler& scheduler, TaskId id);
 
   IfFailed if_failed = IfFailed::skip;
@@ -68,7 +68,8 @@ class DependencyList {
   std::vector<Ref<Waitable>> targets_;
 };
 
-// What a task is parked on until it may begin. One block of the arena; it goes when the wait is over.
+// What a task is parked on until it may begin. One block of the arena; it goes when the wait is
+// over.
 class Dependencies final : public SystemCall {
  public:
   struct Delete {

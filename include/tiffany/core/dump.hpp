@@ -2,13 +2,14 @@
 // programs, and `dump(visitor)` for anything else.
 //
 // A dump is made of what was recorded anyway: it runs no task's code, asks no clock, and changes
-// nothing. It takes time linear in the number of tasks; what could be long for one task (nested calls,
-// who spawned whom) is cut short. Tasks come in the order of their slots, so equal runs give equal
-// dumps, on every compiler; no addresses are shown. It may be made from a task, from a log sink, or
-// from outside while nobody drives the scheduler; like everything of a scheduler, on its thread.
+// nothing. It takes time linear in the number of tasks; what could be long for one task (nested
+// calls, who spawned whom) is cut short. Tasks come in the order of their slots, so equal runs give
+// equal dumps, on every compiler; no addresses are shown. It may be made from a task, from a log
+// sink, or from outside while nobody drives the scheduler; like everything of a scheduler, on its
+// thread.
 //
-// The task that runs while the dump is made is shown without its await stack: where it is suspended is
-// written down when it suspends.
+// The task that runs while the dump is made is shown without its await stack: where it is suspended
+// is written down when it suspends.
 #pragma once
 
 #include <array>
@@ -79,8 +80,8 @@ struct TaskView {
   bool shielded = false;  // it was cancelled, and a shield holds that back
 };
 
-// Called once for the scheduler, then for every scope, then for every task. What a view refers to is
-// gone when the call returns.
+// Called once for the scheduler, then for every scope, then for every task. What a view refers to
+// is gone when the call returns.
 class DumpVisitor {
  public:
   virtual void on_scheduler(const SchedulerView& scheduler) = 0;

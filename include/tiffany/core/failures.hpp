@@ -41,8 +41,8 @@ class AllFailed : public Error {
   std::vector<std::exception_ptr> errors_;
 };
 
-// What run() throws after a system task has failed, where Options::system_failure says so. The other
-// tasks have been cancelled and have ended.
+// What run() throws after a system task has failed, where Options::system_failure says so. The
+// other tasks have been cancelled and have ended.
 class SystemTaskFailed : public Error {
  public:
   SystemTaskFailed(TaskFailure failure, const std::string& spawned_at);

@@ -1,5 +1,5 @@
-// Waiting for several handles at once: gather, all_settled, race. The same functions take everything
-// else that can be awaited, mixed with handles: engine/combine.hpp.
+// Waiting for several handles at once: gather, all_settled, race. The same functions take
+// everything else that can be awaited, mixed with handles: engine/combine.hpp.
 //
 //   auto [x, y] = co_await gather(a, b);      Gathered; x and y as named, or both.get<0>()
 //   auto all  = co_await gather(handles);     std::vector<T>, in the order of the handles
@@ -11,8 +11,8 @@
 // one with the lowest index. Nothing is cancelled: the handles are the caller's.
 //
 // gather and all_settled append what the awaited tasks have told (core/store.hpp) to the log of the
-// task that awaits, in the order of the arguments: gather when it succeeds; all_settled of those that
-// were not cancelled. A task that is awaited twice gives its value twice, and its entries too.
+// task that awaits, in the order of the arguments: gather when it succeeds; all_settled of those
+// that were not cancelled. A task that is awaited twice gives its value twice, and its entries too.
 //
 // Cancel. Before start: no wait is begun. While parked: all waits are withdrawn, nothing awaited is
 // touched. After completion: the result is delivered first. Cost: linear in the number awaited.

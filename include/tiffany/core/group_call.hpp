@@ -48,9 +48,9 @@ class GroupCall : public SystemCall {
   // Throws the error of the one that decided a gather or race, if it has one.
   void throw_decided() const;
 
-  // What the awaited tasks have told, for the log of the running one. In two steps, so that a result
-  // that cannot be copied leaves the log as it was: everything that can fail is done when this is
-  // made, before the results are taken.
+  // What the awaited tasks have told, for the log of the running one. In two steps, so that a
+  // result that cannot be copied leaves the log as it was: everything that can fail is done when
+  // this is made, before the results are taken.
   class LogMerge {
    public:
     explicit LogMerge(const GroupCall& call) {
@@ -84,8 +84,8 @@ class GroupCall : public SystemCall {
   bool told_ = false;  // one of those that settled left something for the log
 };
 
-// The same wait over waitables that somebody else keeps, with no types: detail/engine/started.hpp is built
-// of it. Kept in a variable, and asked for what came of it after the wait.
+// The same wait over waitables that somebody else keeps, with no types: detail/engine/started.hpp
+// is built of it. Kept in a variable, and asked for what came of it after the wait.
 template <GroupMode kMode>
 class GroupWait final : public GroupCall {
  public:

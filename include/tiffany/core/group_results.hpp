@@ -36,9 +36,10 @@ class Gathered : public std::tuple<ValueOf<Ts>...> {
 //   auto [which, value, rest] = co_await race(a, b);
 //
 // `value` is a T when all contenders give a T, else a std::variant with one alternative for each
-// contender; Unit stands for void. `rest` depends on what was raced: a std::vector of the handles that
-// did not win, when a range of handles was raced; what the losers have given all the same, when calls
-// were started that cannot be taken back in the same instant (engine/combine.hpp); else nothing.
+// contender; Unit stands for void. `rest` depends on what was raced: a std::vector of the handles
+// that did not win, when a range of handles was raced; what the losers have given all the same,
+// when calls were started that cannot be taken back in the same instant (engine/combine.hpp); else
+// nothing.
 template <class T, class Rest = Unit>
 struct Won {
   using Value = ValueOf<T>;

@@ -1,6 +1,6 @@
-// What keeps a program that gets out of hand from taking the rest with it: limits on tasks and memory,
-// for a scheduler (Options::limit_tasks, Options::limit_memory, Options::limit_fibers) and for a scope
-// (Scope::limit_tasks, Scope::limit_memory).
+// What keeps a program that gets out of hand from taking the rest with it: limits on tasks and
+// memory, for a scheduler (Options::limit_tasks, Options::limit_memory, Options::limit_fibers) and
+// for a scope (Scope::limit_tasks, Scope::limit_memory).
 //
 // A spawn that would pass a limit throws SpawnDenied where it is called. Nothing has happened then:
 // the arguments are as they were or destroyed, no task was made, and there is room again as soon as

@@ -67,9 +67,10 @@ class Handle {
     return *this;
   }
 
-  // The task does not keep Scheduler::run() alive: when only such tasks are left, they are cancelled
-  // (CancelCause::shutdown) and joined. What the task spawns from now on is a daemon, too. A scope waits
-  // for its daemons as for every other task. Returns the handle: `spawn(report_load).daemon();`
+  // The task does not keep Scheduler::run() alive: when only such tasks are left, they are
+  // cancelled (CancelCause::shutdown) and joined. What the task spawns from now on is a daemon,
+  // too. A scope waits for its daemons as for every other task. Returns the handle:
+  // `spawn(report_load).daemon();`
   Handle daemon() && {
     make_daemon();
     return std::move(*this);

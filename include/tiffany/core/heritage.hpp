@@ -1,4 +1,5 @@
-// What a task inherits where it was spawned: its context, its state and its log, behind one pointer.
+// What a task inherits where it was spawned: its context, its state and its log, behind one
+// pointer.
 //
 // Parent and child share it until one of them changes something; the one that does makes a copy for
 // itself first, which costs the same whatever is inside. A task that neither inherited nor set

@@ -1,8 +1,8 @@
 // The way in for other threads: a queue of messages that the scheduler drains every turn.
 //
-// Posting is lock-free and never blocks; it wakes the scheduler if it sleeps. Messages are delivered
-// in the order they were posted. The inbox is shared with whoever may post, and outlives its
-// scheduler; after that, posting is refused and the message destroyed by the poster.
+// Posting is lock-free and never blocks; it wakes the scheduler if it sleeps. Messages are
+// delivered in the order they were posted. The inbox is shared with whoever may post, and outlives
+// its scheduler; after that, posting is refused and the message destroyed by the poster.
 #pragma once
 
 #include <atomic>

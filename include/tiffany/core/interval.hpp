@@ -6,8 +6,8 @@
 //     work();                  // however long this takes
 //   }
 //
-// The ticks lie on a grid that begins where the interval is made, so they do not drift as sleeps in a
-// loop do. What becomes of ticks that were due while nobody waited is said by MissedTicks.
+// The ticks lie on a grid that begins where the interval is made, so they do not drift as sleeps in
+// a loop do. What becomes of ticks that were due while nobody waited is said by MissedTicks.
 //
 // Lifetime: an interval is made in a task and used by tasks of the same scheduler; it outlives the
 // calls of next(). Of several tasks that wait for one tick each gets it. Thread safety: none; see

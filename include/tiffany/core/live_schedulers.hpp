@@ -1,7 +1,8 @@
-// The schedulers of this process, for a debugger: a symbol to find them by, and where to look inside.
+// The schedulers of this process, for a debugger: a symbol to find them by, and where to look
+// inside.
 //
-// tools/gdb/tiffany_gdb.py reads `tiffany_schedulers` from a live process or a core file. It needs the
-// symbol, and no other debug information: the offsets it uses are listed in the program itself.
+// tools/gdb/tiffany_gdb.py reads `tiffany_schedulers` from a live process or a core file. It needs
+// the symbol, and no other debug information: the offsets it uses are listed in the program itself.
 //
 // Thread safety: schedulers are made and destroyed on any thread; the list has a lock of its own,
 // which nothing else takes.

@@ -1,21 +1,24 @@
 // A mailbox: signals with a value, from any thread into the tasks of one scheduler.
 //
-//   Mailbox<int> box(16);                                   // room for 16 that nobody has taken yet
+//   Mailbox<int> box(16);                                   // room for 16 that nobody has taken
+//                                                           // yet
 //   std::thread([sender = box.sender()] { sender.post(7); }).detach();
 //   int value = co_await box.next();
 //
 // Making one, asking it for senders and awaiting it happen on the scheduler's thread. Posting is
-// thread-safe, does not block, and wakes an idle scheduler at once. Values come out in the order they
-// went in; several tasks may wait, and are served in the order they came. What was accepted is never
-// lost while the mailbox lives. When the mailbox is full the poster is told, and the refusal counted.
+// thread-safe, does not block, and wakes an idle scheduler at once. Values come out in the order
+// they went in; several tasks may wait, and are served in the order they came. What was accepted is
+// never lost while the mailbox lives. When the mailbox is full the poster is told, and the refusal
+// counted.
 //
-// As long as a sender exists, a wait for the next value is not a deadlock. When the last one has been
-// dropped and the mailbox is empty, waiting fails with Errc::mailbox_closed; so does it when the
-// mailbox is destroyed under a task that waits.
+// As long as a sender exists, a wait for the next value is not a deadlock. When the last one has
+// been dropped and the mailbox is empty, waiting fails with Errc::mailbox_closed; so does it when
+// the mailbox is destroyed under a task that waits.
 //
 // Cancel of the one who waits. Before start: a value that is there is taken, else Cancelled is
 // thrown. While parked: the wait is withdrawn, and the next value goes to the next who waits, or
-// stays. After completion: the value has been handed over and is returned; the next suspension throws.
+// stays. After completion: the value has been handed over and is returned; the next suspension
+// throws.
 #pragma once
 
 #include <atomic>
@@ -218,8 +221,8 @@ class Mailbox {
     return std::optional<T>(std::move(take()->value));
   }
 
-  // The same as next and try_next, under the names that a channel has for them. A channel says its end
-  // with an empty optional, a mailbox with Errc::mailbox_closed.
+  // The same as next and try_next, under the names that a channel has for them. A channel says its
+  // end with an empty optional, a mailbox with Errc::mailbox_closed.
   Next recv() noexcept { return next(); }
   std::optional<T> try_recv() { return try_next(); }
 

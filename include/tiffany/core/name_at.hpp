@@ -1,5 +1,5 @@
-// A name given in a call that takes any number of further arguments, together with the place of that
-// call: `graph.add("parse", parse_file, path)`.
+// A name given in a call that takes any number of further arguments, together with the place of
+// that call: `graph.add("parse", parse_file, path)`.
 #pragma once
 
 #include <concepts>

@@ -1,9 +1,9 @@
 // One operation on the outside world, as a reactor sees it: what to do, with whose memory, and what
 // came of it.
 //
-// The object, and the memory it names, belong to the reactor from submit() until done() is called or
-// drop() returns. Who cancels therefore waits for one of the two, and no buffer is ever freed under
-// the hands of the kernel.
+// The object, and the memory it names, belong to the reactor from submit() until done() is called
+// or drop() returns. Who cancels therefore waits for one of the two, and no buffer is ever freed
+// under the hands of the kernel.
 #pragma once
 
 #include <cstddef>
@@ -82,8 +82,8 @@ class Operation {
   bool made_here = false;
   // Of work: it uses what belongs to the waiter, who therefore waits for its end in any case.
   bool joined = false;
-  // For the reactor: it has been asked for; a thread has it; it waits behind another one, or for its
-  // descriptor to become ready.
+  // For the reactor: it has been asked for; a thread has it; it waits behind another one, or for
+  // its descriptor to become ready.
   bool asked_for = false;
   bool pooled = false;
   bool queued = false;

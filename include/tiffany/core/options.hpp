@@ -39,12 +39,12 @@ enum class SystemFailure : std::uint8_t {
             // spawns are cancelled at once, as after shutdown()
 };
 
-// What a closed circle of waits does: tasks that each wait for the next, round and round, so that none
-// goes on whatever else comes to pass.
+// What a closed circle of waits does: tasks that each wait for the next, round and round, so that
+// none goes on whatever else comes to pass.
 enum class CirclePolicy : std::uint8_t {
   report,       // one line in the log, and nothing else
-  cancel_last,  // the same, and the task whose wait has closed the circle is cancelled; one whose wait
-                // a shield protects is passed over for the task that began to wait before it
+  cancel_last,  // the same, and the task whose wait has closed the circle is cancelled; one whose
+                // wait a shield protects is passed over for the task that began to wait before it
   end_run,      // whoever drives the scheduler gets Deadlock, with the report; the tasks stay
 };
 
@@ -87,16 +87,17 @@ class Options {
     ageing_ = slices;
     return std::move(*this);
   }
-  // Tasks do not take turns: a task that sleeps blocks the thread, and one that waits for an operation
-  // does when no other task is ready. For BlockingIo (io/blocking_io.hpp). Replaces an order.
+  // Tasks do not take turns: a task that sleeps blocks the thread, and one that waits for an
+  // operation does when no other task is ready. For BlockingIo (io/blocking_io.hpp). Replaces an
+  // order.
   Options&& wait_inline() &&;
   // At most so many tasks at a time; a spawn beyond that throws SpawnDenied.
   Options&& limit_tasks(std::size_t most) && {
     most_tasks_ = most;
     return std::move(*this);
   }
-  // At most so many bytes for the frames, arguments and results of tasks. A spawn beyond that throws
-  // SpawnDenied, a call that needs new memory std::bad_alloc.
+  // At most so many bytes for the frames, arguments and results of tasks. A spawn beyond that
+  // throws SpawnDenied, a call that needs new memory std::bad_alloc.
   Options&& limit_memory(std::size_t bytes) && {
     most_bytes_ = bytes;
     return std::move(*this);
@@ -112,9 +113,9 @@ class Options {
     most_fibers_ = most;
     return std::move(*this);
   }
-  // Reports, to the log, every task that ran for longer than this before it gave way, with the place
-  // where it then was. Reading the clock costs about as much as four switches. The time decides
-  // nothing. `clock`: default is the monotonic clock of the system.
+  // Reports, to the log, every task that ran for longer than this before it gave way, with the
+  // place where it then was. Reading the clock costs about as much as four switches. The time
+  // decides nothing. `clock`: default is the monotonic clock of the system.
   Options&& watch(Duration limit, std::function<Duration()> clock = {}) && {
     watch_limit_ = limit;
     watch_clock_ = std::move(clock);
@@ -133,8 +134,8 @@ class Options {
     turn_ = tasks;
     return std::move(*this);
   }
-  // Seeds what the runtime draws itself (UUIDs). Unset: from the operating system with a real clock,
-  // zero with a virtual one.
+  // Seeds what the runtime draws itself (UUIDs). Unset: from the operating system with a real
+  // clock, zero with a virtual one.
   Options&& seed(std::uint64_t value) && {
     seed_ = value;
     return std::move(*this);
@@ -150,21 +151,21 @@ class Options {
     system_failure_ = policy;
     return std::move(*this);
   }
-  // Closed circles of waits (a task joins one that joins it; a task waits for a mutex whose holder joins
-  // it) are found also while timers, sockets and external promises are pending. What counts: join,
-  // gather, all_settled, the end of a scope, spawn.after, the locks of Mutex and SharedMutex. What does
-  // not: race, any, and whatever within() or the deadline of a scope around it will end. Looked for when
-  // no task is ready, and every 64 turns of run() while some are; each circle is
+  // Closed circles of waits (a task joins one that joins it; a task waits for a mutex whose holder
+  // joins it) are found also while timers, sockets and external promises are pending. What counts:
+  // join, gather, all_settled, the end of a scope, spawn.after, the locks of Mutex and SharedMutex.
+  // What does not: race, any, and whatever within() or the deadline of a scope around it will end.
+  // Looked for when no task is ready, and every 64 turns of run() while some are; each circle is
   // reported once. Default: report.
   Options&& circles(CirclePolicy policy) && {
     circles_ = policy;
     return std::move(*this);
   }
-  // Reports, to the log, when for so long no task has run, no timer was armed, and tasks were waiting
-  // for something from outside; with the first ten of them. Once, and again when a task has run in
-  // between. It decides nothing. Default: Duration::max(), never, because an idle server is silent by
-  // right; for a program that is expected to go on all the time ten seconds are a good limit. The time
-  // of a virtual clock passes only in run_until() and poll().
+  // Reports, to the log, when for so long no task has run, no timer was armed, and tasks were
+  // waiting for something from outside; with the first ten of them. Once, and again when a task has
+  // run in between. It decides nothing. Default: Duration::max(), never, because an idle server is
+  // silent by right; for a program that is expected to go on all the time ten seconds are a good
+  // limit. The time of a virtual clock passes only in run_until() and poll().
   Options&& quiet_limit(Duration limit) && {
     quiet_limit_ = limit;
     return std::move(*this);
@@ -184,7 +185,8 @@ class Options {
   static constexpr std::uint32_t kQuantum = 128;
   // A look at a real clock costs about as much as four tasks; spread over this many it vanishes.
   static constexpr std::uint32_t kTurn = 128;
-  // Deep enough for libraries that were written for a thread, which has 8 MiB and uses little of it.
+  // Deep enough for libraries that were written for a thread, which has 8 MiB and uses little of
+  // it.
   static constexpr std::size_t kFiberStack = std::size_t{256} << 10;
 
   std::unique_ptr<Reactor> reactor_;

@@ -6,9 +6,9 @@
 //
 // Whoever waits becomes ready in the order of waiting. Completing twice is an error to the second
 // completer, and the first value stands. A promise that is dropped while it is pending fails with
-// Errc::broken_promise, so nobody waits for what cannot come. The error of a promise that was failed
-// and that nobody looked at is reported to the log when the last of its sides is gone. For completion
-// from another thread or process see core/external.hpp.
+// Errc::broken_promise, so nobody waits for what cannot come. The error of a promise that was
+// failed and that nobody looked at is reported to the log when the last of its sides is gone. For
+// completion from another thread or process see core/external.hpp.
 //
 // Cancel of the one who waits, as for handles (core/handle.hpp).
 #pragma once
@@ -38,8 +38,8 @@ class PromiseCore : public Waitable {
   void fail(Scheduler& scheduler, std::exception_ptr error) noexcept;
   // The writing side is gone.
   void abandon() noexcept;
-  // Somebody who has only the reading side is about to settle it (test/test_scheduler.hpp), and from
-  // now on nobody else can. False: a completion is under way already.
+  // Somebody who has only the reading side is about to settle it (test/test_scheduler.hpp), and
+  // from now on nobody else can. False: a completion is under way already.
   virtual bool take_over(Scheduler&) noexcept { return true; }
 
  protected:

@@ -59,8 +59,8 @@ class Reactor {
 
   // Begins one. True: it is over already and has its result. False: collect() will call done().
   virtual bool submit(Scheduler& scheduler, Operation& operation);
-  // Asks for one back that has begun. True: it is back, and done() will not come. False: it comes as
-  // always, with what there is by then, or -ECANCELED when nothing has happened.
+  // Asks for one back that has begun. True: it is back, and done() will not come. False: it comes
+  // as always, with what there is by then, or -ECANCELED when nothing has happened.
   virtual bool take_back(Operation& operation) noexcept;
   // The same at once, whatever it costs: nobody has the operation or its memory any more.
   virtual void drop(Operation& operation) noexcept;
@@ -72,8 +72,8 @@ class Reactor {
   virtual void closing(int fd) noexcept;
   // False: submit() refuses everything. Who has to, makes plain calls instead.
   virtual bool performs_operations() const noexcept { return false; }
-  // The side that is answered at once. Default: the operating system; with a virtual clock, without its
-  // wall clock and entropy.
+  // The side that is answered at once. Default: the operating system; with a virtual clock, without
+  // its wall clock and entropy.
   virtual World& world() noexcept;
   // How many operations have begun and are not over.
   std::size_t in_flight() const noexcept { return in_flight_; }
@@ -82,8 +82,8 @@ class Reactor {
   std::size_t in_flight_ = 0;
 };
 
-// The operating system: its monotonic clock, and io_uring or epoll; see io/system_reactor.hpp. Takes
-// nothing from the system before the first operation.
+// The operating system: its monotonic clock, and io_uring or epoll; see io/system_reactor.hpp.
+// Takes nothing from the system before the first operation.
 std::unique_ptr<Reactor> system_reactor();
 // The monotonic clock of the operating system, and nothing else.
 std::unique_ptr<Reactor> real_clock();

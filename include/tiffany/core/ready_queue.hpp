@@ -43,9 +43,9 @@ std::unique_ptr<ReadyPolicy> fifo_order();
 std::unique_ptr<ReadyPolicy> depth_first_order();
 // Within a priority, the task below which the longest chain of tasks waits to begin (spawn.after,
 // TaskGraph), by the sum of their costs; of equals the one that became ready first. Ends a graph of
-// tasks sooner when those on its longest path wait for something outside. An after() then visits all
-// that have not begun above the new task, so a chain that is spawned one by one from its beginning
-// costs the square of its length; TaskGraph knows its chains beforehand and pays nothing.
+// tasks sooner when those on its longest path wait for something outside. An after() then visits
+// all that have not begun above the new task, so a chain that is spawned one by one from its
+// beginning costs the square of its length; TaskGraph knows its chains beforehand and pays nothing.
 std::unique_ptr<ReadyPolicy> longest_path_order();
 // A seeded choice among the ready tasks of the most urgent priority. For finding races.
 std::unique_ptr<ReadyPolicy> random_order(std::uint64_t seed);
@@ -74,9 +74,10 @@ class RecordingOrder final : public ReadyPolicy {
 
 class ReadyQueue {
  public:
-  // A task in a ring: the address of its record; or, when the task only yields and its record need not
-  // be touched, the number of its slot and where its frame is. Eight bytes, because a million tasks
-  // have a place each, and one word, because the hot loop is bound by the number of its stores.
+  // A task in a ring: the address of its record; or, when the task only yields and its record need
+  // not be touched, the number of its slot and where its frame is. Eight bytes, because a million
+  // tasks have a place each, and one word, because the hot loop is bound by the number of its
+  // stores.
   class Place {
    public:
     Place() noexcept = default;
@@ -99,8 +100,8 @@ class ReadyQueue {
     }
 
    private:
-    // Frames are aligned to 8 (Clang puts the frame of a callee into that of its caller where it can,
-    // aligned to no more), so 32 bits reach 16 GiB in either direction.
+    // Frames are aligned to 8 (Clang puts the frame of a callee into that of its caller where it
+    // can, aligned to no more), so 32 bits reach 16 GiB in either direction.
     static constexpr int kGranuleBits = 3;
     static std::int64_t distance(const std::byte* origin, const void* frame) noexcept {
       return (static_cast<const std::byte*>(frame) - origin) >> kGranuleBits;
@@ -108,9 +109,9 @@ class ReadyQueue {
 
     std::uint64_t word_ = 0;
   };
-  // The yields of a task that only yields are counted beside its place. From kLook on the record must
-  // be looked at: because the place is the address of a record, and no yields are to be counted
-  // (kRecord), or because the count is about to overflow.
+  // The yields of a task that only yields are counted beside its place. From kLook on the record
+  // must be looked at: because the place is the address of a record, and no yields are to be
+  // counted (kRecord), or because the count is about to overflow.
   static constexpr std::uint32_t kLook = 0x8000'0000;
   static constexpr std::uint32_t kRecord = 0xffff'ffff;
   struct Ring {

@@ -1,13 +1,14 @@
 // The scheduler: single-threaded, deterministic, owner of its tasks.
 //
 // Each turn of its loop: (1) deliver what came from the reactor and from other threads, at most so
-// many; (2) fire the timers that are due; (3) run ready tasks, each until a system call that cannot be
-// answered at once or until its quantum is spent; (4) when nothing is ready, jump to the next deadline
-// (virtual clock) or sleep until then (real clock). now() is constant within a turn. When nothing is
-// ready, no timer is armed, nothing from outside can come, and tasks are left, that is a deadlock.
+// many; (2) fire the timers that are due; (3) run ready tasks, each until a system call that cannot
+// be answered at once or until its quantum is spent; (4) when nothing is ready, jump to the next
+// deadline (virtual clock) or sleep until then (real clock). now() is constant within a turn. When
+// nothing is ready, no timer is armed, nothing from outside can come, and tasks are left, that is a
+// deadlock.
 //
-// A task changes its state in seven functions and nowhere else: admit, make_ready, begin_slice, park,
-// wake, end, cancel (docs/decisions/0021-scheduler-is-the-loop.md). They count in Counters.
+// A task changes its state in seven functions and nowhere else: admit, make_ready, begin_slice,
+// park, wake, end, cancel (docs/decisions/0021-scheduler-is-the-loop.md). They count in Counters.
 //
 // Thread safety: a scheduler is driven by one thread at a time. Other threads reach it through
 // ExternalPromise, Gateway (core/external.hpp) and MailSender (core/mailbox.hpp) only.
@@ -60,8 +61,8 @@ class Scheduler : private detail::Loop {
   std::size_t step_until_idle();
   // Runs until the clock has reached `time` (a virtual one is moved there) or no task is left.
   void run_until(Time time);
-  // Runs what is ready; when nothing is, waits until something is or `deadline` has come, never shorter.
-  // True when anything ran. For embedding in another loop.
+  // Runs what is ready; when nothing is, waits until something is or `deadline` has come, never
+  // shorter. True when anything ran. For embedding in another loop.
   bool poll(Time deadline);
   // Cancels every task, with that cause, and runs until all have ended.
   void shutdown(std::string_view why = {},
@@ -131,8 +132,8 @@ class Scheduler : private detail::Loop {
   // By id. False when no such task is alive.
   bool cancel(TaskId id, std::string_view why = {},
               std::source_location site = std::source_location::current());
-  // Without memory to record it, the reason has its cause only. `text` is built here, so that running
-  // out of memory cannot lose the cancel.
+  // Without memory to record it, the reason has its cause only. `text` is built here, so that
+  // running out of memory cannot lose the cancel.
   CancelReasonPtr reason(CancelCause cause, std::string_view why,
                          std::source_location site) const noexcept;
   template <std::invocable Text>
@@ -140,7 +141,8 @@ class Scheduler : private detail::Loop {
                          std::source_location site) const noexcept;
   // True when the next suspension of the running task will throw.
   bool cancel_pending() const noexcept { return running_->has(TaskRecord::kCancelPending); }
-  // Throws what that suspension would. For calls that were taken back late; see SystemCall::take_back.
+  // Throws what that suspension would. For calls that were taken back late; see
+  // SystemCall::take_back.
   [[noreturn]] void throw_cancelled();
   // See Handle::daemon. An ended task stays what it was.
   void make_daemon(TaskRecord& task) noexcept;
@@ -167,8 +169,8 @@ class Scheduler : private detail::Loop {
   // `call.finish()`. False: the engine must suspend the task's code; the same follows then.
   template <Call C>
   bool enter(C& call);
-  // The running task makes a call that is a plain function and so never suspends (get, put, tell). It
-  // counts like any other: when it spends the quantum, the next call that can suspend does.
+  // The running task makes a call that is a plain function and so never suspends (get, put, tell).
+  // It counts like any other: when it spends the quantum, the next call that can suspend does.
   TaskRecord& enter_plain(const CallName& call, std::uint64_t about = 0) noexcept;
   // The running task gives way. As `enter`, for engines other than coroutines.
   bool enter_yield() noexcept;
@@ -182,8 +184,8 @@ class Scheduler : private detail::Loop {
   // Runs code of a task that is dropped by force, as that task.
   template <class F>
   void run_as(TaskRecord& task, F code) noexcept;
-  // Makes a record of an engine's type, in the given scope, of the scheduler, the arena for what the
-  // task takes, and the arguments; and queues it. The caller owns one reference to it.
+  // Makes a record of an engine's type, in the given scope, of the scheduler, the arena for what
+  // the task takes, and the arguments; and queues it. The caller owns one reference to it.
   template <class Record, class... Args>
   Record& make_task(Scope& scope, std::uint8_t priority, const std::source_location& site,
                     Args&&... args);

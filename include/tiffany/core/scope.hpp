@@ -40,7 +40,8 @@ class ScopeCancelled : public Error {
 };
 
 // What the end of a task does to its scope. Blocks of user code choose one of the first four. None
-// drops an error: what is not thrown, and was not looked at through a handle, is reported to the log.
+// drops an error: what is not thrown, and was not looked at through a handle, is reported to the
+// log.
 enum class ScopePolicy : std::uint8_t {
   fail_fast,  // the first failure cancels the block and every other task, and is thrown at the end
   collect_all,    // every task runs to its end; failures that nobody looked at are thrown together
@@ -73,20 +74,23 @@ class Scope {
     most_tasks_ = most;
     if (!own_arena_) look_from_ = most;
   }
-  // At most so many bytes for the frames, arguments and results of the tasks that are spawned into this
-  // scope from now on: not only for a task's first frame, but for all that it calls. A spawn beyond that
-  // throws SpawnDenied, a call that needs new memory std::bad_alloc, and a task whose first frame does
-  // fails with that. Frames of the block itself do not count. The last call stands.
+  // At most so many bytes for the frames, arguments and results of the tasks that are spawned into
+  // this scope from now on: not only for a task's first frame, but for all that it calls. A spawn
+  // beyond that throws SpawnDenied, a call that needs new memory std::bad_alloc, and a task whose
+  // first frame does fails with that. Frames of the block itself do not count. The last call
+  // stands.
   //
-  // The bytes count for Options::limit_memory too, there until the scope ends. A scope with this limit
-  // has an arena of its own, and its tasks are switched to more slowly (docs/13-guards.md has numbers).
+  // The bytes count for Options::limit_memory too, there until the scope ends. A scope with this
+  // limit has an arena of its own, and its tasks are switched to more slowly (docs/13-guards.md has
+  // numbers).
   void limit_memory(std::size_t bytes);
 
   // How many tasks of a report scope have failed so far.
   std::uint64_t failures() const noexcept { return failures_; }
   // Tasks that have not ended yet.
   std::size_t live() const noexcept { return live_; }
-  // What limit_memory counts; 0 when it was not called. A result counts as long as a handle keeps it.
+  // What limit_memory counts; 0 when it was not called. A result counts as long as a handle keeps
+  // it.
   std::size_t live_bytes() const noexcept { return own_arena_ ? arena_->live_bytes() : 0; }
   bool cancelled() const noexcept { return reason_ != nullptr; }
   Scheduler& scheduler() const noexcept { return scheduler_; }

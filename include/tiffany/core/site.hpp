@@ -17,8 +17,8 @@ bool in_library(const std::source_location& site);
 // `tour.cpp:40`, or `structured.hpp` in the library.
 std::string site_text(const std::source_location& site);
 // The bare name of a function: `fetch`, neither qualified nor with arguments. Compilers spell a
-// coroutine's signature each in its way and agree on that much. Empty for lambdas, call operators and
-// functions of local classes, on which they do not agree.
+// coroutine's signature each in its way and agree on that much. Empty for lambdas, call operators
+// and functions of local classes, on which they do not agree.
 std::string_view function_text(const std::source_location& site);
 // As above, of a signature as compilers spell it.
 std::string_view bare_name(std::string_view signature);

@@ -11,11 +11,11 @@
 
 namespace tiffany {
 
-// co_await sleep(10ms): goes on after that long, counted from the call of sleep() and never early: on
-// a real clock also when the turn has taken long already, so that now() + 10ms has passed. Zero goes
-// through the timers too; a negative time is an error.
-// Cancel. Before start: the timer is not armed. While parked: it is disarmed, and a virtual clock
-// does not jump to it any more. After completion: the sleep is over, and the next suspension throws.
+// co_await sleep(10ms): goes on after that long, counted from the call of sleep() and never early:
+// on a real clock also when the turn has taken long already, so that now() + 10ms has passed. Zero
+// goes through the timers too; a negative time is an error. Cancel. Before start: the timer is not
+// armed. While parked: it is disarmed, and a virtual clock does not jump to it any more. After
+// completion: the sleep is over, and the next suspension throws.
 class [[nodiscard("sleep does nothing until awaited: co_await sleep(...)")]] Sleep final
     : public SystemCall,
       private Timer {
@@ -67,8 +67,8 @@ class [[nodiscard("checkpoint does nothing until awaited")]] Checkpoint final : 
 };
 inline Checkpoint checkpoint() noexcept { return Checkpoint(); }
 
-// log("text"): writes a line to the scheduler's log, with the time and the task. A plain call: it never
-// suspends, so a cancel does nothing to it. Counted and traced as the system call it is.
+// log("text"): writes a line to the scheduler's log, with the time and the task. A plain call: it
+// never suspends, so a cancel does nothing to it. Counted and traced as the system call it is.
 void log(std::string_view message);
 
 // The time of this turn, on the clock of the scheduler that runs the caller.

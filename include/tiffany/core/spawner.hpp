@@ -1,22 +1,23 @@
-// `spawn(f, args...)`: the one way a task comes into being. `spawn_fiber(f, args...)` is the same for
-// plain functions (engine/fiber.hpp), and what is said here of `spawn` holds for both.
+// `spawn(f, args...)`: the one way a task comes into being. `spawn_fiber(f, args...)` is the same
+// for plain functions (engine/fiber.hpp), and what is said here of `spawn` holds for both.
 //
 // The callable and the arguments are stored with the task, so nothing dangles: what `f` takes by
-// reference refers to the stored copy, which lives as long as the task's code. An argument that has to
-// be converted for that is converted when it is stored; only where `f` has several call operators,
-// and its parameters cannot be known, must the types of the arguments fit as they are. The caller goes
-// on; the new task is queued. The handle may be dropped: the task belongs to its scope.
+// reference refers to the stored copy, which lives as long as the task's code. An argument that has
+// to be converted for that is converted when it is stored; only where `f` has several call
+// operators, and its parameters cannot be known, must the types of the arguments fit as they are.
+// The caller goes on; the new task is queued. The handle may be dropped: the task belongs to its
+// scope.
 //
 // Borrowed views (std::string_view, std::span, ...) are refused, because the task may outlive what
 // they look at: pass the owner (std::string, std::vector), or say `borrowed(view)`.
 //
-// `spawn.after(a, b)(f, args...)`: the task begins when a and b have ended; what becomes of it when one
-// of them fails is said by if_failed (core/dependency.hpp). `spawn.from(a, b)(f, args...)`: the same,
-// and f is called with their values before the other arguments. What they come after is a handle, a
-// future, a range of such, or for after() also the id of a task.
+// `spawn.after(a, b)(f, args...)`: the task begins when a and b have ended; what becomes of it when
+// one of them fails is said by if_failed (core/dependency.hpp). `spawn.from(a, b)(f, args...)`: the
+// same, and f is called with their values before the other arguments. What they come after is a
+// handle, a future, a range of such, or for after() also the id of a task.
 //
-// `spawn.with(key, value)(f, args...)` gives the task a value in its context. All of these can be combined,
-// in any order: `spawn.with(kUser, "ann").after(a).with_priority(3)(f, args...)`.
+// `spawn.with(key, value)(f, args...)` gives the task a value in its context. All of these can be
+// combined, in any order: `spawn.with(kUser, "ann").after(a).with_priority(3)(f, args...)`.
 #pragma once
 
 #include <cstdint>
@@ -196,7 +197,8 @@ class SpawnerOf : public detail::SpawnCall<SpawnerOf<Engine>> {
   ContextSpawnerOf<Engine> with(const ContextKey<T>& key, V&& value) const {
     return ContextSpawnerOf<Engine>(*this).with(key, std::forward<V>(value));
   }
-  // The same for a handler of an effect (engine/effect.hpp): `spawn.with_handler<E>(handler)(f, x)`.
+  // The same for a handler of an effect (engine/effect.hpp): `spawn.with_handler<E>(handler)(f,
+  // x)`.
   template <class E, class H>
   ContextSpawnerOf<Engine> with_handler(H&& handler) const {
     return ContextSpawnerOf<Engine>(*this).template with_handler<E>(std::forward<H>(handler));
@@ -216,8 +218,8 @@ class SpawnerOf : public detail::SpawnCall<SpawnerOf<Engine>> {
   std::uint8_t priority_;
 };
 
-// A spawner with more for the context of its tasks: what was given, inside of the context of the task
-// that called `with`.
+// A spawner with more for the context of its tasks: what was given, inside of the context of the
+// task that called `with`.
 template <class Engine>
 class ContextSpawnerOf : public detail::SpawnCall<ContextSpawnerOf<Engine>> {
  public:

@@ -1,8 +1,9 @@
 // The state of a task: a map from names to values of any type that is copied in O(1).
 //
 // A trie of sixteen-way nodes over the hashes of the names, as Bagwell described it. Copies share
-// their nodes; a write copies the nodes on its way that are shared, and changes the others in place.
-// No path is longer than the seventeen nodes that a hash of 64 bits allows, so nothing recurses deeply.
+// their nodes; a write copies the nodes on its way that are shared, and changes the others in
+// place. No path is longer than the seventeen nodes that a hash of 64 bits allows, so nothing
+// recurses deeply.
 #pragma once
 
 #include <cstddef>
@@ -82,8 +83,8 @@ class StateMap {
   bool empty() const noexcept { return root_ == 0; }
   // Null when there is none. An entry of another type is an error (Errc::key_type), here and below.
   const StateEntry* find(std::uint64_t hash, std::string_view name, const StateType& type) const;
-  // In the place of the entry with the same name, if there is one. When this throws, the map is what
-  // it was.
+  // In the place of the entry with the same name, if there is one. When this throws, the map is
+  // what it was.
   void put(Arena& arena, Ref<StateEntry> entry);
 
  private:

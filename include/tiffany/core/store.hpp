@@ -7,15 +7,16 @@
 //   tell("counted to 3");
 //   std::vector<std::string> all = told();
 //
-// A task starts from a snapshot of the store of the task that spawned it, and from then on neither sees
-// what the other writes. A gather that succeeds appends what each awaited task has told since its own
-// snapshot to the log of the task that gathers, in the order of the arguments (core/group.hpp).
+// A task starts from a snapshot of the store of the task that spawned it, and from then on neither
+// sees what the other writes. A gather that succeeds appends what each awaited task has told since
+// its own snapshot to the log of the task that gathers, in the order of the arguments
+// (core/group.hpp).
 //
 // Cost: the snapshot is the copy of one pointer, whatever the size. A first write after it, by
 // either, copies a few small nodes.
 //
-// The functions are plain calls for the running task, of any engine. They never suspend, so a cancel
-// does nothing to them; they are counted and traced as the system calls they are.
+// The functions are plain calls for the running task, of any engine. They never suspend, so a
+// cancel does nothing to them; they are counted and traced as the system calls they are.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +38,12 @@ Arena& arena_for_state();
 void put_state(Ref<StateEntry> entry);
 }  // namespace detail
 
-// A name in the state, and the type of what is kept under it. Keys with equal names are the same key;
-// the type must be the same then. The name is only looked at while a function here runs.
+// A name in the state, and the type of what is kept under it. Keys with equal names are the same
+// key; the type must be the same then. The name is only looked at while a function here runs.
 //
 // get() and put() are friends of the key: a call finds them through its argument, and `using
-// namespace tiffany` does not bring the names along, so a program can have functions of its own that
-// are called so.
+// namespace tiffany` does not bring the names along, so a program can have functions of its own
+// that are called so.
 template <class T>
 class StateKey {
  public:

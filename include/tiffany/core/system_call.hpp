@@ -9,17 +9,17 @@
 //   R finish();                                            // the value of the co_await expression
 //
 // `start` returns Answer::now when `finish` can be called at once, and Answer::parked after it has
-// stored itself and `&task` somewhere from where its own `wake(scheduler, task)` will be called exactly
-// once. Nobody else can wake the task: what the call has registered would be left behind. Between
-// a wake and the resume the result has arrived: a cancel that comes then does not call `withdraw`,
-// and the task gets its result first.
+// stored itself and `&task` somewhere from where its own `wake(scheduler, task)` will be called
+// exactly once. Nobody else can wake the task: what the call has registered would be left behind.
+// Between a wake and the resume the result has arrived: a cancel that comes then does not call
+// `withdraw`, and the task gets its result first.
 //
-// A call may be moved until it has begun; combinators (race, within, gather, ...) rely on that. So what
-// points into the object is set in `start`, not in the constructor.
+// A call may be moved until it has begun; combinators (race, within, gather, ...) rely on that. So
+// what points into the object is set in `start`, not in the constructor.
 //
-// A call that is made in the innermost loops may also have `bool answer_inline() noexcept`: true when
-// `finish` can be called, which then follows at once, with nothing in between. Otherwise, and when the
-// task's quantum is spent, `start` is called as for every other.
+// A call that is made in the innermost loops may also have `bool answer_inline() noexcept`: true
+// when `finish` can be called, which then follows at once, with nothing in between. Otherwise, and
+// when the task's quantum is spent, `start` is called as for every other.
 //
 // docs/07-system-calls.md builds one step by step; tests/core/system_call_test.cpp is that example.
 #pragma once
@@ -70,9 +70,10 @@ class SystemCall {
   // Undoes what `start` registered. Called at most once, only while parked.
   virtual void withdraw(TaskRecord& task) noexcept = 0;
 
-  // The task was cancelled while parked. True: the call has been withdrawn, and the task leaves it at
-  // once. False: somebody else still works for it (a kernel, with its memory). Then the task stays
-  // parked until `wake` comes, and `finish` gives the result or calls Scheduler::throw_cancelled().
+  // The task was cancelled while parked. True: the call has been withdrawn, and the task leaves it
+  // at once. False: somebody else still works for it (a kernel, with its memory). Then the task
+  // stays parked until `wake` comes, and `finish` gives the result or calls
+  // Scheduler::throw_cancelled().
   virtual bool take_back(TaskRecord& task) noexcept {
     withdraw(task);
     return true;
@@ -87,9 +88,10 @@ class SystemCall {
   virtual std::string describe() const = 0;
   virtual void visit_waits(WaitVisitor& visitor) const;
 
-  // True when the wait is over only when everything that visit_waits names has ended or has let go; an
-  // error and a cancel aside. Tasks that wait for one another in this way wait in a circle, which is
-  // reported (Options::circles). Asked once by its own type when a task parks, so it must be cheap.
+  // True when the wait is over only when everything that visit_waits names has ended or has let go;
+  // an error and a cancel aside. Tasks that wait for one another in this way wait in a circle,
+  // which is reported (Options::circles). Asked once by its own type when a task parks, so it must
+  // be cheap.
   virtual bool needs_all() const noexcept { return false; }
 
   // True when only something outside of the scheduler can end the wait (a raw descriptor, a foreign
@@ -104,12 +106,13 @@ class SystemCall {
 
  protected:
   SystemCall() noexcept = default;
-  // A call may be moved until it has begun: `start` is where pointers into the call itself are made.
+  // A call may be moved until it has begun: `start` is where pointers into the call itself are
+  // made.
   SystemCall(SystemCall&&) noexcept {}
   ~SystemCall() = default;
 
-  // The task that is parked on this call goes on. One that is not (any more) is left alone. The call
-  // has undone by then what `start` registered.
+  // The task that is parked on this call goes on. One that is not (any more) is left alone. The
+  // call has undone by then what `start` registered.
   void wake(Scheduler& scheduler, TaskRecord& task) const noexcept;
   // The same where the scheduler is not at hand.
   void wake(TaskRecord& task) const noexcept;
@@ -120,7 +123,8 @@ class SystemCall {
   Duration::rep since_;  // set by a call that parks; most are answered at once
 };
 
-// A call that registers nothing and never stays parked: it is answered at once, or a cancel is thrown.
+// A call that registers nothing and never stays parked: it is answered at once, or a cancel is
+// thrown.
 class InstantCall : public SystemCall {
  public:
   void withdraw(TaskRecord&) noexcept final {}
@@ -132,9 +136,9 @@ class InstantCall : public SystemCall {
   ~InstantCall() = default;
 };
 
-// The name of a kind of call, found by the type of the object. Calls do not carry their names: eight
-// bytes more in each of them is sixteen more in the frame of a suspended task. Every type of call that
-// a program can make is entered here before main().
+// The name of a kind of call, found by the type of the object. Calls do not carry their names:
+// eight bytes more in each of them is sixteen more in the frame of a suspended task. Every type of
+// call that a program can make is entered here before main().
 class CallKind {
  public:
   CallKind(const std::type_info& type, const CallName& name) noexcept;

@@ -1,8 +1,8 @@
 // The log of a task: what it inherited, and behind that what it told itself.
 //
-// Both are chains that share what they have in common. A snapshot is one more reference, an entry is
-// one more link, and what a child told becomes part of its parent's log with one link too, however
-// long it is. Nothing here recurses, so chains may be as long as memory allows.
+// Both are chains that share what they have in common. A snapshot is one more reference, an entry
+// is one more link, and what a child told becomes part of its parent's log with one link too,
+// however long it is. Nothing here recurses, so chains may be as long as memory allows.
 #pragma once
 
 #include <cstddef>
@@ -60,8 +60,8 @@ class TaskLog {
   TaskLog(const TaskLog&) = delete;
   TaskLog& operator=(const TaskLog&) = delete;
 
-  // A log that this task may write to, in the place of one that it may have inherited or that others
-  // have inherited from it.
+  // A log that this task may write to, in the place of one that it may have inherited or that
+  // others have inherited from it.
   static TaskLog& writable(Arena& arena, Ref<TaskLog>& log, TaskId owner);
 
   TaskId owner() const noexcept { return owner_; }

@@ -63,8 +63,8 @@ class TaskRecord : public Waitable {
   void set_name(std::string_view name);
   const std::source_location& spawn_site() const noexcept { return spawn_site_; }
   SystemCall* waiting_on() const noexcept { return waiting_on_; }
-  // The longest chain of tasks that wait for this one to end before they begin, by their cost. Known
-  // where the order of the ready tasks asks for it (longest_path_order).
+  // The longest chain of tasks that wait for this one to end before they begin, by their cost.
+  // Known where the order of the ready tasks asks for it (longest_path_order).
   std::uint64_t chain_below() const noexcept;
   // Does not keep a run alive; see Handle::daemon.
   bool daemon() const noexcept { return daemon_; }
@@ -88,11 +88,11 @@ class TaskRecord : public Waitable {
 
   // ---- The engine door ----
 
-  // The task's turn has come, and it has no coroutine frame to resume (`cursor_` is null). An engine
-  // of C++ coroutines makes the task's first frame and returns its address; the scheduler resumes it
-  // and those that it calls, and tells when the outermost one has ended. An engine of another kind
-  // may return what looks like a coroutine frame (engine/fiber_switch.hpp), or it runs the task's code
-  // until it comes back with a system call or an end, and returns null.
+  // The task's turn has come, and it has no coroutine frame to resume (`cursor_` is null). An
+  // engine of C++ coroutines makes the task's first frame and returns its address; the scheduler
+  // resumes it and those that it calls, and tells when the outermost one has ended. An engine of
+  // another kind may return what looks like a coroutine frame (engine/fiber_switch.hpp), or it runs
+  // the task's code until it comes back with a system call or an end, and returns null.
   virtual void* begin(Scheduler& scheduler) = 0;
   virtual void ended(Scheduler& scheduler) noexcept;
   // Drops the task's code without running it any further: it was cancelled before it began, or the
@@ -166,8 +166,8 @@ class TaskRecord : public Waitable {
   TaskRecord* prev_sibling_ = nullptr;
   CancelRegion* region_ = nullptr;  // the innermost open one
   std::source_location spawn_site_;
-  // What few tasks have, in one word: the address of its Extras, or marked in the lowest bits that of
-  // what it inherited or, after its end, of what it told.
+  // What few tasks have, in one word: the address of its Extras, or marked in the lowest bits that
+  // of what it inherited or, after its end, of what it told.
   std::uintptr_t extras_ = 0;
   TaskId parent_;
   alignas(8) std::byte storage_[16];

@@ -89,8 +89,8 @@ class TaskTable {
   static constexpr std::uint32_t kPerBlock = 64;
   static constexpr std::uint32_t kLastGeneration = 0xffffffff;
 
-  // What an empty slot holds, in the bytes where a record has what it needs least after its end: the
-  // first word is a mark instead of a record's table of virtual functions.
+  // What an empty slot holds, in the bytes where a record has what it needs least after its end:
+  // the first word is a mark instead of a record's table of virtual functions.
   struct Free {
     std::byte* next;
     TaskId id;  // of the task that will live here next

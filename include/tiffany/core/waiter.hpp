@@ -1,8 +1,8 @@
 // Who waits, in the order they came.
 //
 // A waiter lives inside the system call that waits, so waiting allocates nothing; a call that waits
-// for several things has one for each. When what it waits for has come, the waiter is taken out of its
-// list and the call that its task is parked on is told, through SystemCall::on_settled.
+// for several things has one for each. When what it waits for has come, the waiter is taken out of
+// its list and the call that its task is parked on is told, through SystemCall::on_settled.
 #pragma once
 
 namespace tiffany {

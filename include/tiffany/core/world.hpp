@@ -4,13 +4,13 @@
 //   World& world = World::current();
 //
 // A World has two sides. What has to be waited for is its event side, the Reactor of a scheduler
-// (core/reactor.hpp): the monotonic clock, timers, and operations on files, sockets and processes. What
-// is answered at once is here. A scheduler gets its world with its reactor (Options::clock):
+// (core/reactor.hpp): the monotonic clock, timers, and operations on files, sockets and processes.
+// What is answered at once is here. A scheduler gets its world with its reactor (Options::clock):
 // Reactor::world().
 //
-// No object file outside of src/world, the World of the operating system, refers to a system call, a
-// clock of the standard library or std::random_device: tools/check_world.py fails otherwise. Why and
-// how: docs/decisions/0022-world.md.
+// No object file outside of src/world, the World of the operating system, refers to a system call,
+// a clock of the standard library or std::random_device: tools/check_world.py fails otherwise. Why
+// and how: docs/decisions/0022-world.md.
 //
 // Lifetime: a World outlives the schedulers that use it, and the descriptors that it gave. Thread
 // safety: every call may be made from any thread.
@@ -32,10 +32,10 @@ struct addrinfo;
 
 namespace tiffany {
 
-// Descriptors, files and directories, pipes, changes of files, terminals. Descriptors are numbers of
-// their world; the operations of its reactor take the same. Each call does what the one of POSIX with
-// that name does, and returns what it returns: -1, and errno, when it fails. None waits for anything
-// but a disk.
+// Descriptors, files and directories, pipes, changes of files, terminals. Descriptors are numbers
+// of their world; the operations of its reactor take the same. Each call does what the one of POSIX
+// with that name does, and returns what it returns: -1, and errno, when it fails. None waits for
+// anything but a disk.
 class WorldFiles {
  public:
   // ---- Descriptors ----
@@ -62,8 +62,8 @@ class WorldFiles {
                                   std::uint64_t at) noexcept = 0;
   virtual int sync(int fd) noexcept = 0;
   virtual int sync_data(int fd) noexcept = 0;
-  // Everything on the file system of an open file. Where syncs_report() is false, errors of other files
-  // than this one are not said.
+  // Everything on the file system of an open file. Where syncs_report() is false, errors of other
+  // files than this one are not said.
   virtual int sync_file_system(int fd) noexcept = 0;
   virtual bool syncs_report() noexcept = 0;
   // The path of an open file, for people; empty when nobody knows it.
@@ -158,8 +158,8 @@ class WorldProcesses {
   virtual char** environment() noexcept = 0;
 
   // Signals come out of a descriptor, a byte each, and do nothing else until it is closed by
-  // close_signals(); `wanted` has a bit for each, that of signal 1 first. -1: `failed` is the signal
-  // that cannot be had, 0 when it was not a signal that failed.
+  // close_signals(); `wanted` has a bit for each, that of signal 1 first. -1: `failed` is the
+  // signal that cannot be had, 0 when it was not a signal that failed.
   virtual int open_signals(std::uint64_t wanted, void*& token, int& failed) = 0;
   virtual void close_signals(void* token) noexcept = 0;
   // Writes to a closed pipe fail instead of ending the program, unless it has a handler of its own.
@@ -180,11 +180,12 @@ class World {
   // Microseconds since 1970, UTC. May jump, in both directions. None in a world whose only time is
   // that of its reactor.
   virtual std::optional<std::int64_t> wall_clock_us() noexcept = 0;
-  // Blocks this thread. For the few who wait for another process, and for no longer than that takes.
+  // Blocks this thread. For the few who wait for another process, and for no longer than that
+  // takes.
   virtual void pause(Duration length) noexcept = 0;
-  // Fills memory with bytes that nobody can predict. False, and memory as it was: this world has none,
-  // because its runs are repeated exactly; derive a seed from what is known instead. Throws an Error
-  // (Errc::io_failed) when there should be some and are none.
+  // Fills memory with bytes that nobody can predict. False, and memory as it was: this world has
+  // none, because its runs are repeated exactly; derive a seed from what is known instead. Throws
+  // an Error (Errc::io_failed) when there should be some and are none.
   virtual bool entropy(void* memory, std::size_t size) = 0;
   // Of this process, as other processes know it.
   virtual int process_id() noexcept = 0;

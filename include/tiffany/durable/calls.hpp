@@ -1,5 +1,5 @@
-// What a durable task awaits, and the handles of what it has asked for. Made by a Flow (durable/flow.hpp), and seldom
-// named.
+// What a durable task awaits, and the handles of what it has asked for. Made by a Flow
+// (durable/flow.hpp), and seldom named.
 #pragma once
 
 #include <cstddef>
@@ -55,8 +55,8 @@ class SlotRef {
 
 }  // namespace detail
 
-// Everything that a durable task awaits. The task goes on when `ready` says so, which is asked each time
-// that something has come, in the order of the log.
+// Everything that a durable task awaits. The task goes on when `ready` says so, which is asked each
+// time that something has come, in the order of the log.
 class DurableCall : public SystemCall {
  public:
   Answer start(Scheduler& scheduler, TaskRecord& task);
@@ -129,7 +129,8 @@ T AwaitSlot<T>::finish() const {
 
 }  // namespace detail
 
-// Something that a durable task has asked for: a timer, a promise, a child, a step under way. Move-only.
+// Something that a durable task has asked for: a timer, a promise, a child, a step under way.
+// Move-only.
 template <class T>
 class DurableHandle {
  public:

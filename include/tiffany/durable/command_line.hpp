@@ -6,15 +6,17 @@
 //     return durable_main(count, arguments, types);
 //   }
 //
-// The program `tiffany` is this with no types. It reads every log, and can do to a task what needs none of its code;
-// `task inspect`, `task replay` and `upgrade --check` need a program that has the types. Nothing here runs a task.
+// The program `tiffany` is this with no types. It reads every log, and can do to a task what needs
+// none of its code; `task inspect`, `task replay` and `upgrade --check` need a program that has the
+// types. Nothing here runs a task.
 #pragma once
 
 #include "tiffany/durable/host.hpp"
 
 namespace tiffany {
 
-// 0: it is done, or all is well. 1: it is not, and standard error says why. 2: the command was not understood.
+// 0: it is done, or all is well. 1: it is not, and standard error says why. 2: the command was not
+// understood.
 int durable_main(int count, char** arguments, const Registry& types);
 
 }  // namespace tiffany

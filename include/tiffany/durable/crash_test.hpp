@@ -1,19 +1,22 @@
-// Durable tasks under crashes, in one process and without a real disk or clock: for tests of your own tasks.
+// Durable tasks under crashes, in one process and without a real disk or clock: for tests of your
+// own tasks.
 //
 //   CrashTest test(all_types);                          // a function that gives a Registry
 //   test.crash_everywhere(
 //       [&] { ledger.clear(); },                        // the world outside, made anew
-//       [&](Host& host) -> Task<void> {                 // what the process does, in each of its lives
+//       [&](Host& host) -> Task<void> {                 // what the process does, in each of its
+//                                                       // lives
 //         const Uuid id = co_await host.start_as(kOrder, "order", 7);
 //         EXPECT_EQ(co_await host.result<int>(id), 7);
 //       },
 //       [&] { EXPECT_EQ(ledger.size(), 1) << "crash after slice " << test.crashed_after; });
 //
-// A process is cut off between two slices of its scheduler, which is wherever something was awaited; what was
-// not synced is lost. Time is virtual, so tasks that wait for days take none. Everything can be repeated exactly.
+// A process is cut off between two slices of its scheduler, which is wherever something was
+// awaited; what was not synced is lost. Time is virtual, so tasks that wait for days take none.
+// Everything can be repeated exactly.
 //
-// What a dead process still does is the unwinding of its coroutines: destructors run, though nobody would see them in
-// the real world. Effects that are counted ask CrashTest::alive() first.
+// What a dead process still does is the unwinding of its coroutines: destructors run, though nobody
+// would see them in the real world. Effects that are counted ask CrashTest::alive() first.
 //
 // Thread safety: one at a time in a thread.
 #pragma once
@@ -41,8 +44,9 @@ class CrashTest {
 
   static constexpr std::size_t kToTheEnd = static_cast<std::size_t>(-1);
 
-  // One life of the process: opens a host, runs `program`, a Task<void> of a Host&, and dies when it has ended, or after so
-  // many slices. True: it had ended. What it throws is thrown here. Error (Errc::deadlock): it waits for ever.
+  // One life of the process: opens a host, runs `program`, a Task<void> of a Host&, and dies when
+  // it has ended, or after so many slices. True: it had ended. What it throws is thrown here. Error
+  // (Errc::deadlock): it waits for ever.
   template <class F>
   bool live(F program, std::size_t most_slices = kToTheEnd) {
     const Registry registry = types();
@@ -55,8 +59,9 @@ class CrashTest {
     return drive(scheduler, task, most_slices);
   }
 
-  // Lets the program live undisturbed once. Then, for each slice of that life, with a new disk: a life that is cut off
-  // there, and one more to the end. `before` and `after` are called around each. Gives how many crashes there were.
+  // Lets the program live undisturbed once. Then, for each slice of that life, with a new disk: a
+  // life that is cut off there, and one more to the end. `before` and `after` are called around
+  // each. Gives how many crashes there were.
   template <class Before, class Program, class After>
   std::size_t crash_everywhere(Before before, Program program, After after) {
     crashed_after = kToTheEnd;

@@ -6,9 +6,9 @@
 //     ...
 //   }
 //
-// It may call other such coroutines and await them. A Task, a sleep() or a socket cannot be awaited here,
-// which the compiler says: whatever happens outside belongs into a step (durable/flow.hpp), whose result is
-// recorded, so that it is not done again when the task comes back after a crash.
+// It may call other such coroutines and await them. A Task, a sleep() or a socket cannot be awaited
+// here, which the compiler says: whatever happens outside belongs into a step (durable/flow.hpp),
+// whose result is recorded, so that it is not done again when the task comes back after a crash.
 #pragma once
 
 #include <concepts>
@@ -28,7 +28,8 @@ namespace detail {
 template <class T>
 class AwaitSlot;
 
-// The code ends here for good: the frame that called the outermost of these coroutines goes on, and destroys them.
+// The code ends here for good: the frame that called the outermost of these coroutines goes on, and
+// destroys them.
 class LeaveForGood {
  public:
   explicit LeaveForGood(void* outermost) noexcept : outermost_(outermost) {}

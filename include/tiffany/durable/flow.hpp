@@ -1,31 +1,40 @@
 // What a durable task can do: the one door between its code and the world.
 //
-//   co_await flow.step("charge", [&] { return bank.charge(order); })    done once; its result is recorded
-//   co_await flow.sleep(24h)                                             also when the process is gone meanwhile
-//   auto ok = co_await flow.promise<bool>("approval");                   kept from outside, by ok.id()
+//   co_await flow.step("charge", [&] { return bank.charge(order); })    done once; its result is
+//                                                                       recorded
+//   co_await flow.sleep(24h)                                             also when the process is
+//                                                                        gone meanwhile
+//   auto ok = co_await flow.promise<bool>("approval");                   kept from outside, by
+//                                                                        ok.id()
 //   auto child = co_await flow.spawn("ship", order);                     another durable task
-//   co_await ok                                                          the value of a handle, when it has come
+//   co_await ok                                                          the value of a handle,
+//                                                                        when it has come
 //   co_await flow.race(ok, timer)                                        which of them came first
-//   co_await flow.any(one, other)                                        which of them succeeded first
+//   co_await flow.any(one, other)                                        which of them succeeded
+//                                                                        first
 //   Signal s = co_await flow.signal<Signal>("changed");
-//   auto s = co_await flow.signal_within<Signal>(24h, "changed");        an optional: perhaps nobody sent one
-//   co_await flow.checkpoint(state);                                     forgets what came before, and begins anew
+//   auto s = co_await flow.signal_within<Signal>(24h, "changed");        an optional: perhaps
+//                                                                        nobody sent one
+//   co_await flow.checkpoint(state);                                     forgets what came before,
+//                                                                        and begins anew
 //   flow.now(), flow.random(), flow.uuid(), flow.version("change", 1, 2)
 //
-// When the task comes back after a crash, its code runs again from the start, and each of these gives what
-// its log says it gave the first time, in the same order, until the end of the log is reached. So the code must ask
-// for everything that may differ from run to run here, and not do anything outside of a step.
+// When the task comes back after a crash, its code runs again from the start, and each of these
+// gives what its log says it gave the first time, in the same order, until the end of the log is
+// reached. So the code must ask for everything that may differ from run to run here, and not do
+// anything outside of a step.
 //
-// The code is compared with the log on the way: each call must be the one that was recorded in its place,
-// by kind, name and arguments, and each recorded value must be one of the type that the code reads. The first
-// that is not stops the task, paused, with both sides in the report; nothing is appended to its log, and no
-// step is run. docs/18-durable-tasks.md has what may change and what may not.
+// The code is compared with the log on the way: each call must be the one that was recorded in its
+// place, by kind, name and arguments, and each recorded value must be one of the type that the code
+// reads. The first that is not stops the task, paused, with both sides in the report; nothing is
+// appended to its log, and no step is run. docs/18-durable-tasks.md has what may change and what
+// may not.
 //
-// Steps are named by what they do. Their identity is the path (flow.enter), the name, and how often that name
-// was used before: "pay/charge#2".
+// Steps are named by what they do. Their identity is the path (flow.enter), the name, and how often
+// that name was used before: "pay/charge#2".
 //
-// Cancel of a durable task (Host::cancel): thrown as a DurableCancelled where the task waits, at the place in
-// its log where the cancel was recorded, and at every wait after it.
+// Cancel of a durable task (Host::cancel): thrown as a DurableCancelled where the task waits, at
+// the place in its log where the cancel was recorded, and at every wait after it.
 #pragma once
 
 #include <cstdint>
@@ -81,8 +90,9 @@ class Flow {
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
 
-  // Runs `fn`, or gives what it gave when it ran before. `fn` takes nothing or an Attempt&, and returns a value
-  // or a Task of one. See durable/step.hpp for retries, timeouts and what an effect may be.
+  // Runs `fn`, or gives what it gave when it ran before. `fn` takes nothing or an Attempt&, and
+  // returns a value or a Task of one. See durable/step.hpp for retries, timeouts and what an effect
+  // may be.
   template <class F>
   auto step(std::string_view name, F&& fn, Site site = Site::current()) {
     return step(name, StepOptions(), std::forward<F>(fn), site);
@@ -96,7 +106,8 @@ class Flow {
                                              site);
   }
 
-  // Until that much time has passed on the clock of the wall, counted from the first time it was asked for.
+  // Until that much time has passed on the clock of the wall, counted from the first time it was
+  // asked for.
   detail::SleepCall sleep(Duration delay, Site site = Site::current()) {
     return detail::SleepCall(*state_, delay, site);
   }
@@ -110,7 +121,8 @@ class Flow {
     return detail::HandleCall<T>(*state_, &detail::issue_promise, std::move(name), std::string(),
                                  site);
   }
-  // Another durable task, by the name it is registered with. It is cancelled when this one ends before it.
+  // Another durable task, by the name it is registered with. It is cancelled when this one ends
+  // before it.
   template <class T, class... Args>
   detail::HandleCall<T> spawn(TypeName type, Args&&... args) {
     (detail::refuse_destroyed_twice<Args>(), ...);
@@ -131,7 +143,8 @@ class Flow {
   detail::RaceCall race(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
     return detail::RaceCall(*state_, slots_of(handles), site);
   }
-  // As race, but what failed does not count. Throws when all of them have, with the sentence of the first of these.
+  // As race, but what failed does not count. Throws when all of them have, with the sentence of the
+  // first of these.
   template <class... Ts>
   detail::AnyCall any(const DurableHandle<Ts>&... handles) {
     static_assert(sizeof...(Ts) > 0, "any needs something to wait for");
@@ -153,9 +166,9 @@ class Flow {
                                         Site site = Site::current()) {
     return detail::SignalWithin<T>(*state_, std::move(name), longest, site);
   }
-  // Answers Host::query(task, name) until the guard goes: keep the guard in the scope of what `answer` refers to.
-  // Of several guards of one name the youngest answers. A query that nobody answers any more is an Error
-  // (unknown_durable).
+  // Answers Host::query(task, name) until the guard goes: keep the guard in the scope of what
+  // `answer` refers to. Of several guards of one name the youngest answers. A query that nobody
+  // answers any more is an Error (unknown_durable).
   class Query {
    public:
     Query(std::shared_ptr<detail::Queries> all, std::uint64_t number) noexcept;
@@ -171,11 +184,11 @@ class Flow {
       "the query is answered until this guard goes: const auto guard = flow.on_query(...)")]]
   Query on_query(std::string name, std::function<std::string()> answer);
 
-  // Forgets everything that was recorded so far, and begins the code anew, with `state<S>(...)` giving this: at once,
-  // just as after a crash. The call never returns; the locals of the code are destroyed. Signals that nobody has taken
-  // are kept. Nothing may be under way.
-  // Cancel (Host::cancel): before it is asked for, thrown there as a DurableCancelled; after that, at the first wait of
-  // the code that begins anew.
+  // Forgets everything that was recorded so far, and begins the code anew, with `state<S>(...)`
+  // giving this: at once, just as after a crash. The call never returns; the locals of the code are
+  // destroyed. Signals that nobody has taken are kept. Nothing may be under way. Cancel
+  // (Host::cancel): before it is asked for, thrown there as a DurableCancelled; after that, at the
+  // first wait of the code that begins anew.
   template <class S>
   Durable<void> checkpoint(S&& state, Site site = Site::current()) {
     detail::refuse_destroyed_twice<S>();
@@ -189,9 +202,9 @@ class Flow {
     return detail::decode<S>(*state_, *saved, [] { return "the state of the last checkpoint"; });
   }
 
-  // Which of two ways to go: the one that was taken when this task came here first. `newest` for a task
-  // that comes here now, `oldest` for one that was here before the change was made. The only place where code may
-  // ask for something that the log of a task under way does not have.
+  // Which of two ways to go: the one that was taken when this task came here first. `newest` for a
+  // task that comes here now, `oldest` for one that was here before the change was made. The only
+  // place where code may ask for something that the log of a task under way does not have.
   int version(std::string_view change, int oldest, int newest, Site site = Site::current()) {
     return detail::agreed_version(*state_, change, oldest, newest, site);
   }

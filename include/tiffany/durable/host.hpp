@@ -1,4 +1,5 @@
-// Where durable tasks live: their types, their log, and everything that can be done to them from outside.
+// Where durable tasks live: their types, their log, and everything that can be done to them from
+// outside.
 //
 //   Registry types;
 //   types.add("order", 1, order);
@@ -8,18 +9,21 @@
 //   const Receipt receipt = co_await host.result<Receipt>(id);
 //   co_await host.close();
 //
-// What returns from here is on the disk: a task that was started, a signal that was sent, a result that was given will
-// be there after a crash at any later moment.
+// What returns from here is on the disk: a task that was started, a signal that was sent, a result
+// that was given will be there after a crash at any later moment.
 //
-// Everything that is given to a host is checked at the call, and refused with an Error before anything of it is recorded:
-// Errc::bad_argument for names and reasons beyond the bounds of durable/limits.hpp or that are no UTF-8, Errc::bad_json
-// for values. Raw JSON is parsed and recorded compact, so that it may have line breaks; see compact_json().
+// Everything that is given to a host is checked at the call, and refused with an Error before
+// anything of it is recorded: Errc::bad_argument for names and reasons beyond the bounds of
+// durable/limits.hpp or that are no UTF-8, Errc::bad_json for values. Raw JSON is parsed and
+// recorded compact, so that it may have line breaks; see compact_json().
 //
-// Calls may be made in the steps of the host's own tasks. Those that would wait for the end of the step they are made
-// in are refused with Errc::self_join: close() in every step, kill() and pause() of the task itself (kill() of its
-// parents, too), result() of the task itself, and a kill() or pause() of a task whose step waits for one of this task.
+// Calls may be made in the steps of the host's own tasks. Those that would wait for the end of the
+// step they are made in are refused with Errc::self_join: close() in every step, kill() and pause()
+// of the task itself (kill() of its parents, too), result() of the task itself, and a kill() or
+// pause() of a task whose step waits for one of this task.
 //
-// A host belongs to one scheduler. Its tasks run there as system calls allow, beside everything else.
+// A host belongs to one scheduler. Its tasks run there as system calls allow, beside everything
+// else.
 #pragma once
 
 #include <chrono>
@@ -84,10 +88,11 @@ Task<T> decoded(Task<std::string> json) {
 
 class Registry {
  public:
-  // `body` is a coroutine Durable<R> f(Flow&, arguments...), whose arguments and result have codecs. A log says which
-  // version its task began with. When the code changes in a way that such a log must know of, raise the
-  // version, and say in `accepts` from which one on it can still go on: see docs/18-durable-tasks.md. What is returned
-  // may be changed until a host is made: types.add("order", 1, order).priority = 5.
+  // `body` is a coroutine Durable<R> f(Flow&, arguments...), whose arguments and result have
+  // codecs. A log says which version its task began with. When the code changes in a way that such
+  // a log must know of, raise the version, and say in `accepts` from which one on it can still go
+  // on: see docs/18-durable-tasks.md. What is returned may be changed until a host is made:
+  // types.add("order", 1, order).priority = 5.
   template <class R, class... As>
   DurableType& add(std::string name, int version, Durable<R> (*body)(Flow&, As...),
                    int accepts = 0) {
@@ -142,7 +147,8 @@ struct Recovery {
   std::string text() const;
 };
 
-// What is kept of tasks that have ended, in archive/<uuid>.wal. What is older or beyond that size goes, the oldest first.
+// What is kept of tasks that have ended, in archive/<uuid>.wal. What is older or beyond that size
+// goes, the oldest first.
 class Retention {
  public:
   Retention() = default;
@@ -158,9 +164,10 @@ class HostOptions {
   // How many tasks, and how many bytes of their logs, are read and replayed at a time.
   std::size_t replay_tasks = 256;
   std::size_t replay_bytes = std::size_t{32} << 20;
-  // A log with more bytes than this, of which more than half are needed by nobody any more, is compacted by itself,
-  // beside the tasks, after the host was opened or when a task has ended. Completed tasks go into the archive; tasks
-  // that failed or were cancelled stay, because they may be retried. Zero: only Host::compact() compacts.
+  // A log with more bytes than this, of which more than half are needed by nobody any more, is
+  // compacted by itself, beside the tasks, after the host was opened or when a task has ended.
+  // Completed tasks go into the archive; tasks that failed or were cancelled stay, because they may
+  // be retried. Zero: only Host::compact() compacts.
   std::uint64_t compact_above = std::uint64_t{32} << 20;
   Retention keep{};  // of the archive, when the log is compacted by itself
 };
@@ -179,15 +186,17 @@ class HostCore;
 class Host {
  public:
   Host(const Registry& types, wal::LogOptions log, HostOptions options = HostOptions());
-  // Without close(): as in a crash, except that steps which are under way are cancelled. Nothing more is written.
+  // Without close(): as in a crash, except that steps which are under way are cancelled. Nothing
+  // more is written.
   ~Host();
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
   // Locks and reads the log, and resumes what had not ended. Once for a host.
   Task<Recovery> open();
-  // Ends the code of all tasks where it is, without a word in their logs, and closes the log in good order. They go on
-  // when another host opens it. What is asked for meanwhile is done, or refused with an Error.
+  // Ends the code of all tasks where it is, without a word in their logs, and closes the log in
+  // good order. They go on when another host opens it. What is asked for meanwhile is done, or
+  // refused with an Error.
   Task<void> close();
 
   // ---- From outside ----
@@ -197,11 +206,12 @@ class Host {
     (detail::refuse_destroyed_twice<Args>(), ...);
     return start_new(std::move(type), detail::arguments_json(detail::unmoved(args)...));
   }
-  // With an id of the caller's choice: a second start with the same one, the same type and the same arguments is the
-  // same task, also after a restart and when it is in the archive. With another type or other arguments it is refused
-  // (Errc::start_conflict); objects whose members come in another order are other arguments. The id of a task that
-  // has left the archive is refused (Errc::id_retired), as long as it is among the last kMostRetiredIds of these. The
-  // nil UUID is refused.
+  // With an id of the caller's choice: a second start with the same one, the same type and the same
+  // arguments is the same task, also after a restart and when it is in the archive. With another
+  // type or other arguments it is refused (Errc::start_conflict); objects whose members come in
+  // another order are other arguments. The id of a task that has left the archive is refused
+  // (Errc::id_retired), as long as it is among the last kMostRetiredIds of these. The nil UUID is
+  // refused.
   template <class... Args>
   Task<Uuid> start_as(Uuid id, std::string type, Args&&... args) {
     (detail::refuse_destroyed_twice<Args>(), ...);
@@ -211,7 +221,8 @@ class Host {
   Task<Uuid> start_json(std::string type, std::string arguments, Uuid id);
   Uuid new_id();
 
-  // Waits until the task has ended. Throws what it failed with, as an Error with the recorded sentence.
+  // Waits until the task has ended. Throws what it failed with, as an Error with the recorded
+  // sentence.
   template <class T>
   Task<T> result(Uuid id) {
     return detail::decoded<T>(result_json(id));
@@ -224,8 +235,9 @@ class Host {
     return signal_json(task, std::move(name), to_json(detail::unmoved(value)));
   }
   Task<void> signal_json(Uuid task, std::string name, std::string value);
-  // Keeps a promise. True for the first who does; what comes later is ignored, also after the end of the task, and is
-  // told so when the first is on the disk. Errc::durable_stopped: the task ended before anybody did.
+  // Keeps a promise. True for the first who does; what comes later is ignored, also after the end
+  // of the task, and is told so when the first is on the disk. Errc::durable_stopped: the task
+  // ended before anybody did.
   template <class T>
   Task<bool> complete(Uuid promise, T&& value) {
     detail::refuse_destroyed_twice<T>();
@@ -241,13 +253,14 @@ class Host {
   Task<void> resume(Uuid task);
   // Forgets the end of a task that failed, and everything from that step on: "charge#1".
   Task<void> retry(Uuid task, std::string from);
-  // Another task, with the history of one that has ended up to that step, which it does anew, and goes on from there.
-  // What it did before the step is not done again; flow.random() and flow.uuid() give what they gave the other.
+  // Another task, with the history of one that has ended up to that step, which it does anew, and
+  // goes on from there. What it did before the step is not done again; flow.random() and
+  // flow.uuid() give what they gave the other.
   Task<Uuid> fork(Uuid task, std::string from);
 
-  // Moves tasks that have ended into the archive, and gives the room of the log free that nobody needs. Their results can
-  // still be asked for until they leave the archive; they cannot be retried or forked there. Their ids are kept when
-  // they leave it: see start_as.
+  // Moves tasks that have ended into the archive, and gives the room of the log free that nobody
+  // needs. Their results can still be asked for until they leave the archive; they cannot be
+  // retried or forked there. Their ids are kept when they leave it: see start_as.
   Task<Compaction> compact(Retention keep = Retention());
 
   std::string query(Uuid task, std::string_view name);

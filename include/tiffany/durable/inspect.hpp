@@ -1,13 +1,16 @@
-// Looking at a log with the code that belongs to it, without changing anything: no lock is taken, nothing is written, and
-// no step is run.
+// Looking at a log with the code that belongs to it, without changing anything: no lock is taken,
+// nothing is written, and no step is run.
 //
-//   inspect        runs the code of a task along its log to where the log ends, and says what it would do next
-//   replay         the same, of a task that has ended too; says whether the code does what the log says, and gives what
-//                  happened as events, each with the place in the log
-//   check_upgrade  inspects every task that has not ended: to be run with a new program before it takes over
+//   inspect        runs the code of a task along its log to where the log ends, and says what it
+//                  would do next
+//   replay         the same, of a task that has ended too; says whether the code does what the log
+//                  says, and gives what happened as events, each with the place in the log
+//   check_upgrade  inspects every task that has not ended: to be run with a new program before it
+//                  takes over
 //
-// Another process may write and compact the log meanwhile: what cannot be read where it was found is read again from the
-// beginning, and is damaged when it is the same the next time. Errc::log_busy when the log does not hold still.
+// Another process may write and compact the log meanwhile: what cannot be read where it was found
+// is read again from the beginning, and is damaged when it is the same the next time.
+// Errc::log_busy when the log does not hold still.
 #pragma once
 
 #include <cstddef>

@@ -1,25 +1,28 @@
 // Steps: how often they are tried, how long they may take, and what their effect is to the world.
 //
-//   co_await flow.step("charge", StepOptions().at_most_once(), [&](Attempt& attempt) -> Task<Charge> {
+//   co_await flow.step("charge", StepOptions().at_most_once(),
+//                      [&](Attempt& attempt) -> Task<Charge> {
 //     co_return co_await bank.charge(order, attempt.key());
 //   });
 //
 // What happens when the process dies while a step is under way is decided by its class:
 //
-//   idempotent      It is run again, with the same key. The default: right for what can be done twice, and for
-//                   services that take an idempotency key.
-//   at_most_once    That it begins is on the disk before it does. If no end is, or if it took longer than it may,
-//                   nobody knows whether the effect took place: the step fails with Errc::step_unknown, and the
-//                   task decides. It is never run again.
-//   transactional   As idempotent, but first `find(key)` is asked whether the effect took place; if it gives a
-//                   result, that is the result. For effects in a database, which keep the key beside them. It is
-//                   asked whenever the effect may have taken place: after a crash, and before another attempt.
+//   idempotent      It is run again, with the same key. The default: right for what can be done
+//                   twice, and for services that take an idempotency key.
+//   at_most_once    That it begins is on the disk before it does. If no end is, or if it took
+//                   longer than it may, nobody knows whether the effect took place: the step fails
+//                   with Errc::step_unknown, and the task decides. It is never run again.
+//   transactional   As idempotent, but first `find(key)` is asked whether the effect took place; if
+//                   it gives a result, that is the result. For effects in a database, which keep
+//                   the key beside them. It is asked whenever the effect may have taken place:
+//                   after a crash, and before another attempt.
 //
-// An attempt that the process did not survive is an attempt. So a step that ends the process each time fails in the end:
-// after StepOptions::crashes attempts, or else after Retry::most, but not before the tenth, for a process may die for
-// reasons of its own. To know of such attempts, the first step that a task begins after it has come back is recorded,
-// and synced, before it runs; others are not. An attempt that was stopped in good order (Host::close, Host::pause) does
-// not count.
+// An attempt that the process did not survive is an attempt. So a step that ends the process each
+// time fails in the end: after StepOptions::crashes attempts, or else after Retry::most, but not
+// before the tenth, for a process may die for reasons of its own. To know of such attempts, the
+// first step that a task begins after it has come back is recorded, and synced, before it runs;
+// others are not. An attempt that was stopped in good order (Host::close, Host::pause) does not
+// count.
 #pragma once
 
 #include <chrono>
@@ -70,8 +73,8 @@ enum class StepEffect : std::uint8_t { idempotent, at_most_once, transactional }
 
 class Retry {
  public:
-  // As often as this in all, with pauses that begin with `first` and grow by `factor` up to `longest`. When a pause ends
-  // is recorded: a crash meanwhile neither ends it nor begins it anew.
+  // As often as this in all, with pauses that begin with `first` and grow by `factor` up to
+  // `longest`. When a pause ends is recorded: a crash meanwhile neither ends it nor begins it anew.
   explicit Retry(int attempts = 1, Duration first_pause = std::chrono::milliseconds(100),
                  double growth = 2.0, Duration longest_pause = std::chrono::minutes(1)) noexcept
       : most(attempts), first(first_pause), factor(growth), longest(longest_pause) {}
@@ -99,13 +102,14 @@ class StepOptions {
     find = detail::unmoved(std::forward<Ask>(ask));
     return std::move(*this);
   }
-  // At least once in all, with pauses and a factor that are not negative; Errc::bad_argument otherwise.
+  // At least once in all, with pauses and a factor that are not negative; Errc::bad_argument
+  // otherwise.
   StepOptions&& retry(Retry how) &&;
   // For each attempt; it is then cancelled, and has failed
   // (at_most_once: its outcome is unknown). More than zero; Errc::bad_argument otherwise.
   StepOptions&& timeout(Duration longest) &&;
-  // For each attempt: the longest that it may go without Attempt::heartbeat. It is then cancelled, and has failed. More
-  // than zero; Errc::bad_argument otherwise.
+  // For each attempt: the longest that it may go without Attempt::heartbeat. It is then cancelled,
+  // and has failed. More than zero; Errc::bad_argument otherwise.
   StepOptions&& heartbeat(Duration longest_silence) &&;
   // How often the step is begun at most when the process ends each time before the step does.
   StepOptions&& crashes(int most_attempts) && {
@@ -135,13 +139,13 @@ class StepOptions {
 class Attempt {
  public:
   Attempt(FlowState& flow, detail::Slot& slot) noexcept : flow_(flow), slot_(slot) {}
-  // The same for every attempt at this step of this task, in this process and in later ones; different for
-  // every other step, and for other arguments.
+  // The same for every attempt at this step of this task, in this process and in later ones;
+  // different for every other step, and for other arguments.
   std::string key() const;
   int number() const noexcept;
-  // Says how far it has come: a record in the log, which is not waited for. The last word is kept for the
-  // next attempt, also after a crash. Words that come faster than the disk share a record. At most 16 KiB of
-  // UTF-8 (kLongestReason); Errc::bad_argument otherwise.
+  // Says how far it has come: a record in the log, which is not waited for. The last word is kept
+  // for the next attempt, also after a crash. Words that come faster than the disk share a record.
+  // At most 16 KiB of UTF-8 (kLongestReason); Errc::bad_argument otherwise.
   void heartbeat(std::string details);
   const std::string& details() const noexcept;
 

@@ -27,8 +27,8 @@ namespace detail {
 
 struct Slot;
 
-// What the JSON of a type looks like, as far as every value of it does. "any" for types that write their own
-// codec, and for enums, which often do.
+// What the JSON of a type looks like, as far as every value of it does. "any" for types that write
+// their own codec, and for enums, which often do.
 template <class T>
 inline constexpr std::string_view kShape = HasJsonMembers<T> ? "object" : "any";
 template <>
@@ -77,8 +77,8 @@ inline constexpr ValueType kValueType{type_name<T>(), kShape<T>, &check_value<T>
 // A value that was recorded with one shape can be one of the other.
 bool shapes_fit(std::string_view recorded, std::string_view now) noexcept;
 
-// The value that is in the log is none of that type, for the reason that is being thrown: the task is stopped. Throws
-// what a stopped task is unwound with.
+// The value that is in the log is none of that type, for the reason that is being thrown: the task
+// is stopped. Throws what a stopped task is unwound with.
 [[noreturn]] void refuse_value(FlowState& flow, const ValueType& type, std::string_view what,
                                std::string_view json);
 std::string what_is(const Slot* slot);

@@ -24,8 +24,8 @@ namespace tiffany {
 
 namespace detail {
 
-// A callable with its arguments, to be called with the values of what it comes after before them. They
-// are taken when it is called, and stay as long as the task's code.
+// A callable with its arguments, to be called with the values of what it comes after before them.
+// They are taken when it is called, and stay as long as the task's code.
 template <class F, class Handles, class Values, class Rest>
 class FlowCall;
 template <class F, class... Hs, class... Vs, class... Args>

@@ -2,16 +2,17 @@
 //
 // Everything that a task can wait for is one of four things:
 //
-//   a call       an object that derives from SystemCall: sleep(1s), socket.read(room), channel.recv(),
-//                box.next(), offload(f), gather(a, b). It does nothing until awaited, and may be moved
-//                until then.
+//   a call       an object that derives from SystemCall: sleep(1s), socket.read(room),
+//                channel.recv(), box.next(), offload(f), gather(a, b). It does nothing until
+//                awaited, and may be moved until then.
 //   a Task       a coroutine that has not begun: fetch(url), within(1s, x), race(x, y).
 //   a handle     of something that goes on by itself: Handle<T>, Future<T>.
 //   yield()
 //
-// co_await, await (in fibers), and the combinators within, shield, race, any, gather and all_settled
-// take all of them, mixed. Calls and Tasks are given as rvalues: where they are made, or moved. What a
-// combinator begins (a call, a Task) it also ends, before it returns; what a handle refers to goes on.
+// co_await, await (in fibers), and the combinators within, shield, race, any, gather and
+// all_settled take all of them, mixed. Calls and Tasks are given as rvalues: where they are made,
+// or moved. What a combinator begins (a call, a Task) it also ends, before it returns; what a
+// handle refers to goes on.
 #pragma once
 
 #include <concepts>
@@ -68,8 +69,8 @@ constexpr void require_awaitable() {
   }
 }
 
-// What a combinator returns whose arguments were refused: of the type that it would have with others,
-// so that the sentence above is the only error. Never defined.
+// What a combinator returns whose arguments were refused: of the type that it would have with
+// others, so that the sentence above is the only error. Never defined.
 template <class T>
 T refused() noexcept;
 template <class A>

@@ -1,30 +1,32 @@
-// race, any, gather and all_settled over everything that can be awaited (engine/awaitable.hpp), mixed.
+// race, any, gather and all_settled over everything that can be awaited (engine/awaitable.hpp),
+// mixed.
 //
 //   auto [which, value, rest] = co_await race(jobs.recv(), stop.wait(), sleep(5s));
 //   auto [user, orders] = co_await gather(fetch_user(id), socket.read(room));
 //   auto [left, right] = co_await all_settled(copy(a), handle);   Outcome of each; never throws
 //   auto [which, page, rest] = co_await any(mirror(1), mirror(2));
 //
-// Or over a std::vector of one kind. gather waits for all and fails fast; all_settled waits for all and
-// never throws; race is decided by the first to settle, errors included; any by the first to succeed,
-// and throws AllFailed when there is none. Of several that are decided already the first in the list
-// counts.
+// Or over a std::vector of one kind. gather waits for all and fails fast; all_settled waits for all
+// and never throws; race is decided by the first to settle, errors included; any by the first to
+// succeed, and throws AllFailed when there is none. Of several that are decided already the first
+// in the list counts.
 //
-// What these began themselves, a call or a Task, they also end: it is cancelled and has ended before
-// they return or throw. What was given as a handle or future goes on.
+// What these began themselves, a call or a Task, they also end: it is cancelled and has ended
+// before they return or throw. What was given as a handle or future goes on.
 //
-// Which value is lost? Of the calls of module sync and of a mailbox exactly one is answered by a race:
-// the others are left in that same moment. Every other call and every Task runs as a child task, and a
-// loser may have ended before it could be cancelled: bytes read, a connection accepted. `rest` of a race
-// or any that was given such calls is a tuple with a std::optional for each contender: what the loser gave
-// all the same, if it did. An error of a loser is reported like that of any task nobody asked.
+// Which value is lost? Of the calls of module sync and of a mailbox exactly one is answered by a
+// race: the others are left in that same moment. Every other call and every Task runs as a child
+// task, and a loser may have ended before it could be cancelled: bytes read, a connection accepted.
+// `rest` of a race or any that was given such calls is a tuple with a std::optional for each
+// contender: what the loser gave all the same, if it did. An error of a loser is reported like that
+// of any task nobody asked.
 //
-// Cost: over handles alone, and race over calls of module sync, nothing is spawned; else one child task
-// for each call and Task.
+// Cost: over handles alone, and race over calls of module sync, nothing is spawned; else one child
+// task for each call and Task.
 //
-// Cancel. Before start: what is given is begun and cancelled at once, unless it can be answered without
-// waiting. While parked: what was begun is cancelled and joined, waits for handles are withdrawn, then
-// Cancelled goes on. After completion: the result is delivered first.
+// Cancel. Before start: what is given is begun and cancelled at once, unless it can be answered
+// without waiting. While parked: what was begun is cancelled and joined, waits for handles are
+// withdrawn, then Cancelled goes on. After completion: the result is delivered first.
 #pragma once
 
 #include <tuple>

@@ -6,24 +6,24 @@
 //   };
 //   std::string answer = co_await perform<AskUser>("Shall I go on?");
 //
-// An effect is a type with a `result`. perform makes one of its arguments, finds the innermost handler
-// for it in the context, and gives what that returns. A handler takes the effect and returns its result
-// or a Task of it. It is installed for a block or for a new task, and inherited like the rest of the
-// context:
+// An effect is a type with a `result`. perform makes one of its arguments, finds the innermost
+// handler for it in the context, and gives what that returns. A handler takes the effect and
+// returns its result or a Task of it. It is installed for a block or for a new task, and inherited
+// like the rest of the context:
 //
 //   auto yes = [](const AskUser&) { return std::string("yes"); };
 //   co_await with_handler<AskUser>(yes, [&]() -> Task<void> {...});
 //   spawn.with_handler<AskUser>(yes)(f, x);
 //
 // A handler runs as part of the task that performs, in the context that was there where it was
-// installed, without itself: when it performs the same effect, the next outer handler answers. What it
-// throws is thrown from the perform.
+// installed, without itself: when it performs the same effect, the next outer handler answers. What
+// it throws is thrown from the perform.
 //
-// Lifetime: a handler is stored, and lives until its block and every task that inherited it have ended;
-// what it captures by reference must live as long.
+// Lifetime: a handler is stored, and lives until its block and every task that inherited it have
+// ended; what it captures by reference must live as long.
 //
-// Cancel of a perform. Before start: the handler begins, and its first suspension throws. While parked:
-// thrown where the handler is suspended. After completion: the result is delivered first.
+// Cancel of a perform. Before start: the handler begins, and its first suspension throws. While
+// parked: thrown where the handler is suspended. After completion: the result is delivered first.
 // Cancel of a block with a handler: as `with` (engine/with.hpp).
 #pragma once
 

@@ -10,20 +10,22 @@
 //
 // A fiber has a stack of its own, so there may be any code between it and the await: a parser that
 // reads through a callback, a comparison inside of a sort. Everything else is as with coroutines:
-// handles, scopes, context, store, order, cancellation, dumps. `await` takes all that co_await takes;
-// a Task is run as a part of this one, and its frames are in the dump above that of the fiber.
+// handles, scopes, context, store, order, cancellation, dumps. `await` takes all that co_await
+// takes; a Task is run as a part of this one, and its frames are in the dump above that of the
+// fiber.
 //
 // spawn_fiber checks and keeps its arguments as spawn does (core/spawner.hpp).
 //
-// Cancel. Before start: the function is never called. While parked: Cancelled is thrown from the await,
-// so that destructors run. After completion: the result is delivered first. What a destructor waits
-// for while an exception unwinds the stack is not cancelled; one that waits otherwise should do so in
-// fiber::shield (engine/fiber_blocks.hpp), because what leaves a destructor ends the program. Code that
-// catches everything must throw it again: a fiber that does not end when its scheduler is destroyed is
-// unwound by an exception without a name, and reported when it throws that away.
+// Cancel. Before start: the function is never called. While parked: Cancelled is thrown from the
+// await, so that destructors run. After completion: the result is delivered first. What a
+// destructor waits for while an exception unwinds the stack is not cancelled; one that waits
+// otherwise should do so in fiber::shield (engine/fiber_blocks.hpp), because what leaves a
+// destructor ends the program. Code that catches everything must throw it again: a fiber that does
+// not end when its scheduler is destroyed is unwound by an exception without a name, and reported
+// when it throws that away.
 //
-// Stacks have Options::fiber_stack bytes with a guard below. A fiber that needs more ends the program,
-// after a report that names it.
+// Stacks have Options::fiber_stack bytes with a guard below. A fiber that needs more ends the
+// program, after a report that names it.
 #pragma once
 
 #include <coroutine>
@@ -43,9 +45,9 @@ namespace tiffany {
 
 namespace detail {
 
-// One await of the running fiber. The compiler may keep the address of a thread_local for as long as
-// a function runs, and the fiber may come back in another thread; so what comes before the switch,
-// the switch, and what comes after it are functions of their own.
+// One await of the running fiber. The compiler may keep the address of a thread_local for as long
+// as a function runs, and the fiber may come back in another thread; so what comes before the
+// switch, the switch, and what comes after it are functions of their own.
 class FiberWait {
  public:
   // Throws (Errc::no_fiber) when no fiber runs.

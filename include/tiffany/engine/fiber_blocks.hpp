@@ -1,6 +1,6 @@
-// Blocks of structured concurrency for plain functions in a fiber: what scope, within, shield and with
-// are for coroutines (engine/structured.hpp, engine/with.hpp). The block is a plain function too, and
-// may capture as it likes.
+// Blocks of structured concurrency for plain functions in a fiber: what scope, within, shield and
+// with are for coroutines (engine/structured.hpp, engine/with.hpp). The block is a plain function
+// too, and may capture as it likes.
 //
 //   fiber::scope([&](Scope& s) { s.spawn_fiber(serve, 1); s.spawn(tick); });
 //   auto page = fiber::within(5ms, [&] { return fetch(url); });   Timed: page.timed_out()

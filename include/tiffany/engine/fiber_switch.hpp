@@ -1,14 +1,14 @@
-// A stack with code on it that can be left and come back to: what the fiber engine is made of. Users
-// want engine/fiber.hpp.
+// A stack with code on it that can be left and come back to: what the fiber engine is made of.
+// Users want engine/fiber.hpp.
 //
 // A Fiber looks like the frame of a coroutine: its first word is the function that resumes it, and
 // where a coroutine has its promise it has a Frame. So the run loop resumes it as it resumes any
 // coroutine, a coroutine that it awaits has it as its caller, and dumps and the debugger see both
 // alike. docs/decisions/0013-fibers.md has the measurements behind the rest.
 //
-// What is kept across a switch: the registers that a function must preserve, and the exceptions that
-// are being handled or thrown. What is not: the control words of the floating-point unit (rounding,
-// exception masks) and the signal mask, which belong to the thread.
+// What is kept across a switch: the registers that a function must preserve, and the exceptions
+// that are being handled or thrown. What is not: the control words of the floating-point unit
+// (rounding, exception masks) and the signal mask, which belong to the thread.
 //
 // A fiber may go on in another thread, when its scheduler is driven by another one. Code in a fiber
 // must not keep the address of a thread_local across an await.
@@ -26,8 +26,8 @@ namespace tiffany {
 
 namespace detail {
 
-// Unwinds a fiber whose task is dropped by force. Not for users to catch; what catches everything must
-// throw it again.
+// Unwinds a fiber whose task is dropped by force. Not for users to catch; what catches everything
+// must throw it again.
 class FiberDropped {};
 
 // The exceptions of a thread, as the C++ ABI of Itanium lays them out.
@@ -41,8 +41,8 @@ class alignas(64) Fiber {
  public:
   using Entry = void (*)(Fiber&) noexcept;
 
-  // At the top of a stack. `entry` is called when it is resumed for the first time; when it returns,
-  // the fiber is over, and the trampoline is told so.
+  // At the top of a stack. `entry` is called when it is resumed for the first time; when it
+  // returns, the fiber is over, and the trampoline is told so.
   static Fiber& make(const StackPool::Stack& stack, Entry entry, TaskRecord* owner) noexcept;
 
   // To the fiber, until it leaves. Called through the first word of the frame.
@@ -59,9 +59,9 @@ class alignas(64) Fiber {
   };
   std::uintptr_t leave() noexcept;
 
-  // Resumes a suspended fiber so that it throws FiberDropped where it is, and again wherever it waits.
-  // False when it does not come to its end: it throws that away, or waits in a destructor meanwhile.
-  // It is never resumed again then, and its stack must stay as it is.
+  // Resumes a suspended fiber so that it throws FiberDropped where it is, and again wherever it
+  // waits. False when it does not come to its end: it throws that away, or waits in a destructor
+  // meanwhile. It is never resumed again then, and its stack must stay as it is.
   bool unwind() noexcept;
   bool dropped() const noexcept { return (care_ & kBeingDropped) != 0; }
   // Called by code of a fiber that is being dropped instead of waiting.
@@ -131,16 +131,16 @@ class alignas(64) Fiber {
 };
 
 // The whole of fiber::yield() but for the exception. When it gives anything but nothing,
-// fiber_interrupted() must be called. In one piece, and the exception apart, so that nothing has to be
-// returned from after the switch: the processor foresees returns by the calls that it has seen, and
-// the last ones were in another fiber.
+// fiber_interrupted() must be called. In one piece, and the exception apart, so that nothing has to
+// be returned from after the switch: the processor foresees returns by the calls that it has seen,
+// and the last ones were in another fiber.
 std::uintptr_t fiber_yield(PromiseBase::Site site);
 void fiber_interrupted();
 // The same, slowly: while exceptions are being handled, and where it is an error.
 void yield_with_care(PromiseBase::Site site);
 
-// Writes a report and goes on to whoever was there before when a fiber has used up its stack. Once per
-// process, and a stack for it to run on once per thread.
+// Writes a report and goes on to whoever was there before when a fiber has used up its stack. Once
+// per process, and a stack for it to run on once per thread.
 void watch_for_overflow() noexcept;
 
 }  // namespace detail

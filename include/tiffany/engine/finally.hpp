@@ -4,18 +4,20 @@
 //       [&]() -> Task<Page> { co_return co_await connection.fetch(url); },
 //       [&]() -> Task<void> { co_await connection.say_goodbye(); });
 //
-// Both run as part of this task, the cleanup after the body: when that has returned, has thrown, or was
-// cancelled. Gives what the body returns. What need not wait belongs into a destructor instead.
+// Both run as part of this task, the cleanup after the body: when that has returned, has thrown, or
+// was cancelled. Gives what the body returns. What need not wait belongs into a destructor instead.
 //
-// Errors. What the body throws goes on when the cleanup has ended. If the cleanup throws as well, its
-// error is reported to the log, like that of a task nobody looked at. If only the cleanup throws, its
-// error is thrown. When there is no memory for the cleanup, that is thrown before the body begins.
+// Errors. What the body throws goes on when the cleanup has ended. If the cleanup throws as well,
+// its error is reported to the log, like that of a task nobody looked at. If only the cleanup
+// throws, its error is thrown. When there is no memory for the cleanup, that is thrown before the
+// body begins.
 //
-// A task that is dropped by force, together with its scheduler, runs no code any more: no cleanup either.
+// A task that is dropped by force, together with its scheduler, runs no code any more: no cleanup
+// either.
 //
 // Cancel. Before start: the body begins, and throws at its first suspension; then the cleanup runs.
-// While parked: in the body, it unwinds, the cleanup runs, then Cancelled goes on; in the cleanup, held
-// back until that has ended. After completion: the result is delivered first.
+// While parked: in the body, it unwinds, the cleanup runs, then Cancelled goes on; in the cleanup,
+// held back until that has ended. After completion: the result is delivered first.
 #pragma once
 
 #include <exception>

@@ -12,11 +12,11 @@
 // where, and nothing has begun by then. For tasks that come to be one by one see spawn.after().
 //
 // Every node is a task that begins when those it comes after have ended. When one of them did not
-// complete, it is skipped, unless if_failed() says otherwise; the others go on. When all have ended,
-// failures that nobody has looked at are thrown together, as TasksFailed.
+// complete, it is skipped, unless if_failed() says otherwise; the others go on. When all have
+// ended, failures that nobody has looked at are thrown together, as TasksFailed.
 //
-// Lifetime: the graph outlives its run; a node may be kept longer, and still gives its result. It runs
-// once.
+// Lifetime: the graph outlives its run; a node may be kept longer, and still gives its result. It
+// runs once.
 #pragma once
 
 #include <cstddef>
@@ -153,9 +153,9 @@ class TaskGraph {
   // names, or else a circle. run() does this first.
   void validate() const;
 
-  // co_await graph.run(): starts every node, and returns when all have ended.
-  // Cancel. Before start: nothing is started. While parked: all tasks are cancelled and joined, then
-  // Cancelled goes on. After completion: the tasks have ended, and the next suspension throws.
+  // co_await graph.run(): starts every node, and returns when all have ended. Cancel. Before start:
+  // nothing is started. While parked: all tasks are cancelled and joined, then Cancelled goes on.
+  // After completion: the tasks have ended, and the next suspension throws.
   [[nodiscard("run() does nothing until awaited: co_await graph.run()")]] Task<void> run();
 
  private:

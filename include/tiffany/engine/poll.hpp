@@ -10,12 +10,12 @@
 //   };
 //   auto h = spawn_agent(std::make_unique<Countdown>());
 //
-// poll() is called when the task is new and after each wake. It must not block. What it throws fails
-// the task. It can be joined, cancelled, gathered and raced like any other.
+// poll() is called when the task is new and after each wake. It must not block. What it throws
+// fails the task. It can be joined, cancelled, gathered and raced like any other.
 //
-// Cancel. Before start: poll is never called. While parked: the wake-ups are withdrawn and on_cancel
-// is called instead of poll; the task is then over. After a wake: poll is called once more, since
-// what it waited for has arrived, and may finish; the next pending or again ends it.
+// Cancel. Before start: poll is never called. While parked: the wake-ups are withdrawn and
+// on_cancel is called instead of poll; the task is then over. After a wake: poll is called once
+// more, since what it waited for has arrived, and may finish; the next pending or again ends it.
 #pragma once
 
 #include <memory>

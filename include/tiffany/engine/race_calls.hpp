@@ -1,6 +1,6 @@
-// A race of which nothing has to be started: calls of module sync and of a mailbox, and handles beside
-// them. One task waits in several queues at once, and leaves all of them in the moment when one has
-// something. Users call race() (engine/combine.hpp).
+// A race of which nothing has to be started: calls of module sync and of a mailbox, and handles
+// beside them. One task waits in several queues at once, and leaves all of them in the moment when
+// one has something. Users call race() (engine/combine.hpp).
 #pragma once
 
 #include <concepts>

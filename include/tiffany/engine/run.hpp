@@ -36,8 +36,8 @@ namespace detail {
 int report_uncaught(std::exception_ptr error) noexcept;
 }  // namespace detail
 
-// For main(): `int main() { return tiffany::run(program()); }`. Gives what a Task<int> returns and 0
-// for a Task<void>; an exception is printed as a sentence, and gives 1.
+// For main(): `int main() { return tiffany::run(program()); }`. Gives what a Task<int> returns and
+// 0 for a Task<void>; an exception is printed as a sentence, and gives 1.
 template <class T>
 int run(Task<T> program, Options options = Options()) {
   static_assert(std::is_void_v<T> || std::is_same_v<T, int>,

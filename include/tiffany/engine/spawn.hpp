@@ -223,8 +223,8 @@ auto borrowed(V view) {
 
 namespace detail {
 
-// What a callable is stored as with its arguments, once it is known that it can be spawned with them.
-// All types are decayed.
+// What a callable is stored as with its arguments, once it is known that it can be spawned with
+// them. All types are decayed.
 template <class F, class... Args>
 struct Spawnable {
   static constexpr bool is_callable = !IsTask<F>::value && std::is_invocable_v<F, Args...>;

@@ -1,5 +1,5 @@
-// Blocks of structured concurrency, built from coroutines: scope, within, shield, cancel_and_join. For
-// several operations at once see engine/combine.hpp.
+// Blocks of structured concurrency, built from coroutines: scope, within, shield, cancel_and_join.
+// For several operations at once see engine/combine.hpp.
 //
 // In each of them everything that was started has ended when the co_await returns or throws.
 #pragma once
@@ -28,8 +28,8 @@ namespace tiffany {
 namespace detail {
 
 // The second half of every block over a scope: waits for its tasks whatever happens meanwhile, and
-// throws what the scope has to throw. It is made before the first task is, and awaited in any case: a
-// block that had no memory for its end would leave its tasks behind.
+// throws what the scope has to throw. It is made before the first task is, and awaited in any case:
+// a block that had no memory for its end would leave its tasks behind.
 Task<void> close_scope(Scope& scope);
 
 template <class R, class Body>
@@ -91,20 +91,20 @@ inline constexpr detail::PolicyTag<ScopePolicy::report> report_failures{};
 // co_await scope([&](Scope& s) -> Task<R> { ... }): runs the block as part of this task; no task
 // spawned into `s` outlives it. Gives what the block returns.
 //
-// The policy says what a failure does. What the block itself throws always cancels the tasks, and is
-// thrown from here.
+// The policy says what a failure does. What the block itself throws always cancels the tasks, and
+// is thrown from here.
 //
 //   scope(block)                 fail_fast: the first failure of a task does the same.
 //   scope(collect_all, block)    Every task runs to its end. The failures that nobody has looked at
 //                                through a handle by then are thrown together, as TasksFailed.
 //   scope(first_success, block)  The first of the tasks that the block started and that completes
-//                                cancels the others and, if it still runs, the block. Gives the id of
-//                                that task; its handle has the value. AllFailed when none completes.
-//                                The failures of the others are reported to the log.
+//                                cancels the others and, if it still runs, the block. Gives the id
+//                                of that task; its handle has the value. AllFailed when none
+//                                completes. The failures of the others are reported to the log.
 //   scope(report_failures, block)  For servers: a failure of a task is reported to the log and
-//                                counted (Scope::failures), and the block and the others go on. Nothing
-//                                is kept of a task that has ended and has no handle, so the memory is
-//                                that of the tasks that are alive.
+//                                counted (Scope::failures), and the block and the others go on.
+//                                Nothing is kept of a task that has ended and has no handle, so the
+//                                memory is that of the tasks that are alive.
 //
 // Cancel. Before start: the block begins, and throws at its first suspension. While parked: the
 // block unwinds, its tasks are cancelled and joined, then Cancelled goes on outwards. After
@@ -191,10 +191,10 @@ Task<Timed<Awaited<A>>> timed(Duration limit, A operation, std::source_location 
 
 }  // namespace detail
 
-// co_await within(5ms, operation): the result of the operation, or TimedOut if it takes longer. Takes
-// everything that can be awaited. A Task or a call that runs out of time is cancelled and has ended
-// before this returns; of a Handle or Future only the wait is given up. A value that arrives all the
-// same wins over the timeout.
+// co_await within(5ms, operation): the result of the operation, or TimedOut if it takes longer.
+// Takes everything that can be awaited. A Task or a call that runs out of time is cancelled and has
+// ended before this returns; of a Handle or Future only the wait is given up. A value that arrives
+// all the same wins over the timeout.
 //
 // Cancel. Before start: the operation begins, and throws at its first suspension. While parked: the
 // operation is cancelled and has ended before Cancelled goes on. After completion: the result is

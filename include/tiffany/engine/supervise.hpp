@@ -1,6 +1,7 @@
 // Supervision: children that are started again when they fail, within limits.
 //
-//   co_await supervise(Supervision(RestartStrategy::one_for_one).intensity(3, 10s).backoff(100ms, 5s),
+//   co_await supervise(Supervision(RestartStrategy::one_for_one).intensity(3, 10s)
+//                          .backoff(100ms, 5s),
 //                      [&](Supervisor& s) {
 //                        s.permanent("db", serve_database, 5432);
 //                        s.transient("import", import_file, "a.csv");
@@ -11,15 +12,15 @@
 // supervise() and gives up is a child that failed. The vocabulary and the rules are those of
 // Erlang/OTP where it has them; docs/10-supervision.md says where we differ.
 //
-// The callable and the arguments of a child are kept, and copied for every start. What a child spawns
-// belongs to it, and has ended when it has: the child's code runs in a scope of its own.
+// The callable and the arguments of a child are kept, and copied for every start. What a child
+// spawns belongs to it, and has ended when it has: the child's code runs in a scope of its own.
 //
-// It returns when no child is left to run: none is permanent, and all have ended for good. It throws
-// SupervisionFailed when children had to be restarted too often; all have ended by then.
+// It returns when no child is left to run: none is permanent, and all have ended for good. It
+// throws SupervisionFailed when children had to be restarted too often; all have ended by then.
 //
 // Cancel. Before start: no child begins. While parked: the children are cancelled and joined, the
-// last one first and one after the other, none is restarted, then Cancelled goes on. After completion:
-// the children have ended, and the next suspension throws.
+// last one first and one after the other, none is restarted, then Cancelled goes on. After
+// completion: the children have ended, and the next suspension throws.
 #pragma once
 
 #include <cstddef>
@@ -68,9 +69,9 @@ class Supervision {
     period_ = period;
     return *this;
   }
-  // A restart waits this long; that of a child which keeps failing waits twice as long each time, up
-  // to `longest`. Once a child has stayed up for the period of the intensity, it begins anew. Default:
-  // no wait.
+  // A restart waits this long; that of a child which keeps failing waits twice as long each time,
+  // up to `longest`. Once a child has stayed up for the period of the intensity, it begins anew.
+  // Default: no wait.
   Supervision& backoff(Duration first, Duration longest) noexcept {
     first_wait_ = first;
     longest_wait_ = longest;
@@ -108,7 +109,8 @@ struct ChildFailure {
 class SupervisionFailed : public Error {
  public:
   SupervisionFailed(const std::string& why, std::vector<ChildFailure> history);
-  // The last hundred failures (and as many as the intensity counts, if those are more), oldest first.
+  // The last hundred failures (and as many as the intensity counts, if those are more), oldest
+  // first.
   const std::vector<ChildFailure>& history() const noexcept { return history_; }
 
  private:

@@ -32,8 +32,8 @@ namespace tiffany {
 template <class T>
 class Task;
 
-// What every coroutine frame carries: who called it, and at which line it is suspended. Sixteen bytes,
-// and no types. Which scheduler runs it is known to the thread.
+// What every coroutine frame carries: who called it, and at which line it is suspended. Sixteen
+// bytes, and no types. Which scheduler runs it is known to the thread.
 class Frame {
  public:
   void* caller = nullptr;  // null in the outermost frame of a task
@@ -127,7 +127,8 @@ struct IsTask : std::false_type {};
 template <class T>
 struct IsTask<Task<T>> : std::true_type {};
 
-// What can be awaited, and by which awaiter: the one list for coroutines (co_await) and fibers (await).
+// What can be awaited, and by which awaiter: the one list for coroutines (co_await) and fibers
+// (await).
 class Awaiters {
  public:
   template <class T>
@@ -182,16 +183,16 @@ class Awaiters {
 class PromiseBase : public Frame {
  public:
   std::suspend_always initial_suspend() const noexcept { return {}; }
-  // The last thing a coroutine does: name the caller as the next frame, or end the task. Here and not
-  // in an awaiter, which would have to find its way to the promise through memory.
+  // The last thing a coroutine does: name the caller as the next frame, or end the task. Here and
+  // not in an awaiter, which would have to find its way to the promise through memory.
   std::suspend_always final_suspend() const noexcept {
     Scheduler::Trampoline::next = caller != nullptr ? caller : Scheduler::Trampoline::ended();
     return {};
   }
   void unhandled_exception() noexcept;
 
-  // What std::source_location::current() wraps. As a bare pointer it is a constant to GCC; an object
-  // in the awaited expression would be kept in the frame once more.
+  // What std::source_location::current() wraps. As a bare pointer it is a constant to GCC; an
+  // object in the awaited expression would be kept in the frame once more.
   using Site = decltype(__builtin_source_location());
 
   // By value, because what a reference is bound to in an awaited expression is kept in the frame.

@@ -5,12 +5,12 @@
 //   });
 //
 // The block runs as part of this task and gives what it returns. When it ends, in whatever way, the
-// context is what it was. A task that was spawned in the block keeps the value, also when it outlives
-// the block: what the value refers to must outlive it too.
+// context is what it was. A task that was spawned in the block keeps the value, also when it
+// outlives the block: what the value refers to must outlive it too.
 //
-// Cancel. Before start: the block begins, and throws at its first suspension. While parked: the block
-// unwinds, then the context is what it was, then Cancelled goes on. After completion: the result is
-// delivered first.
+// Cancel. Before start: the block begins, and throws at its first suspension. While parked: the
+// block unwinds, then the context is what it was, then Cancelled goes on. After completion: the
+// result is delivered first.
 #pragma once
 
 #include <type_traits>

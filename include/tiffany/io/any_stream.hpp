@@ -1,11 +1,11 @@
-// What is done with streams of every kind (io/stream.hpp): copying, saying the end, and one type for
-// all of them where the kind is known only at run time.
+// What is done with streams of every kind (io/stream.hpp): copying, saying the end, and one type
+// for all of them where the kind is known only at run time.
 //
 //   AnyStream client = encrypted ? AnyStream(co_await tls_accept(std::move(socket), context))
 //                                : AnyStream(std::move(socket));
 //
-// Where the kind is known at compile time write a template over `Stream` instead: an AnyStream takes
-// memory when it is made, and one more coroutine for each read and write.
+// Where the kind is known at compile time write a template over `Stream` instead: an AnyStream
+// takes memory when it is made, and one more coroutine for each read and write.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@
 namespace tiffany {
 
 // Says that no more will be written, in the way of the stream: close_notify of TLS, the end of one
-// direction of a socket, closing the end of a pipe. Reading goes on where there is something to read.
-// Cancel. Before start and while parked: it may not have been said; call it again, or close. After
-// completion: it has been said, and the next suspension throws.
+// direction of a socket, closing the end of a pipe. Reading goes on where there is something to
+// read. Cancel. Before start and while parked: it may not have been said; call it again, or close.
+// After completion: it has been said, and the next suspension throws.
 template <WriteStream S>
 Task<void> finish_writing(S& stream) {
   if constexpr (requires { stream.finish_writing(); }) {

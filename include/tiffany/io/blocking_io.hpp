@@ -4,14 +4,15 @@
 //   int result = run_on(io, program());
 //
 // Code cannot tell whether it runs under a Scheduler or here: it spawns, awaits, cancels, gathers,
-// sleeps, reads and writes in the same words and gets the same results. What differs is who runs when.
-// Under a Scheduler a task that waits lets the others run. Here it blocks the thread, as a plain
-// program would, and the others run when somebody waits for them: one after the other, each from its
-// beginning to its end. Only a task that waits for an operation that is not ready lets them run first,
-// because they may be what it waits for. No threads, no io_uring; offload() runs on the calling thread.
+// sleeps, reads and writes in the same words and gets the same results. What differs is who runs
+// when. Under a Scheduler a task that waits lets the others run. Here it blocks the thread, as a
+// plain program would, and the others run when somebody waits for them: one after the other, each
+// from its beginning to its end. Only a task that waits for an operation that is not ready lets
+// them run first, because they may be what it waits for. No threads, no io_uring; offload() runs on
+// the calling thread.
 //
-// For command lines and tests, for debugging with a plain stack, and where a library wants one code for
-// callers with and without an event loop. docs/15-io.md says what depends on interleaving.
+// For command lines and tests, for debugging with a plain stack, and where a library wants one code
+// for callers with and without an event loop. docs/15-io.md says what depends on interleaving.
 #pragma once
 
 #include <concepts>

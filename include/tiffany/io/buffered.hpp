@@ -9,7 +9,8 @@
 //   co_await writer.flush();
 //
 // Cancel. What has been read ahead stays in the reader when a call is cancelled, and what was not
-// written yet in the writer, so that nothing is lost. Both have a bound; a line beyond it is an error.
+// written yet in the writer, so that nothing is lost. Both have a bound; a line beyond it is an
+// error.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +32,8 @@ class BufferedReader {
   // Refers to the stream, which must outlive it. `most`: bytes that it holds at a time.
   explicit BufferedReader(S& stream, std::size_t most = 65536) : stream_(&stream), most_(most) {}
 
-  // The next line, without its "\n" or "\r\n". None at the end of the stream; a last line without an
-  // end counts. Throws Errc::line_too_long.
+  // The next line, without its "\n" or "\r\n". None at the end of the stream; a last line without
+  // an end counts. Throws Errc::line_too_long.
   Task<std::optional<std::string>> line() {
     std::size_t looked = 0;
     for (;;) {
@@ -132,8 +133,8 @@ class BufferedReader {
 template <WriteStream S>
 class BufferedWriter {
  public:
-  // Refers to the stream, which must outlive it. `most`: bytes that it holds at a time. What was not
-  // flushed when it is destroyed is not written.
+  // Refers to the stream, which must outlive it. `most`: bytes that it holds at a time. What was
+  // not flushed when it is destroyed is not written.
   explicit BufferedWriter(S& stream, std::size_t most = 16384) : stream_(&stream), most_(most) {}
   BufferedWriter(const BufferedWriter&) = delete;
   BufferedWriter& operator=(const BufferedWriter&) = delete;

@@ -72,7 +72,8 @@ class [[nodiscard("send does nothing until awaited: co_await socket.send(...)")]
 class DatagramOptions {
  public:
   DatagramOptions() noexcept = default;
-  // Several sockets may be bound to the address, as those who listen to one group are (SO_REUSEADDR).
+  // Several sockets may be bound to the address, as those who listen to one group are
+  // (SO_REUSEADDR).
   DatagramOptions&& share_port(bool on = true) && noexcept {
     share_port_ = on;
     return std::move(*this);

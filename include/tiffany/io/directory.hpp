@@ -7,12 +7,12 @@
 //     if (entry->name() == ".git") walk.skip();
 //   }
 //
-// The system reads directories only by blocking, so it is done on a thread of the pool, one directory
-// at a time. To hear of changes see io/file_watch.hpp.
+// The system reads directories only by blocking, so it is done on a thread of the pool, one
+// directory at a time. To hear of changes see io/file_watch.hpp.
 //
-// Cancel, of all calls here. Before start: nothing is read. While parked: the wait is given up as for
-// offload (io/offload.hpp), and the walk stays where it was. After completion: the entries are given,
-// and the next suspension throws.
+// Cancel, of all calls here. Before start: nothing is read. While parked: the wait is given up as
+// for offload (io/offload.hpp), and the walk stays where it was. After completion: the entries are
+// given, and the next suspension throws.
 #pragma once
 
 #include <cstddef>
@@ -39,15 +39,16 @@ class DirectoryEntry {
   }
 };
 
-// Everything in a directory but "." and "..", sorted by the bytes of the names. Throws IoError; EFBIG
-// when there are more than `most`.
+// Everything in a directory but "." and "..", sorted by the bytes of the names. Throws IoError;
+// EFBIG when there are more than `most`.
 Task<std::vector<DirectoryEntry>> list_directory(std::string path, std::size_t most = 1'000'000);
 
 // Everything below a directory, depth first: a directory, then what is in it; sorted within each.
 // Links are given and never followed, so the walk ends. The root itself is not given.
 //
 // The walk holds the entries of one directory for each level that it is deep. A directory that goes
-// away before its turn counts as empty. What changes during a walk may be missed or given all the same.
+// away before its turn counts as empty. What changes during a walk may be missed or given all the
+// same.
 class DirectoryWalk {
  public:
   explicit DirectoryWalk(std::string root) : into_(std::move(root)) {}

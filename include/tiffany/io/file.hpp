@@ -4,9 +4,10 @@
 //   co_await file.append(line);
 //   co_await file.sync_data();
 //
-// A file has no position: every read and write says where. Cancel: see io/io_call.hpp. Where epoll is
-// used, threads do what the disk has to be waited for: an open or a read that a thread has begun is
-// abandoned (the file may still be made); a change that has begun is waited for, and its result wins.
+// A file has no position: every read and write says where. Cancel: see io/io_call.hpp. Where epoll
+// is used, threads do what the disk has to be waited for: an open or a read that a thread has begun
+// is abandoned (the file may still be made); a change that has begun is waited for, and its result
+// wins.
 #pragma once
 
 #include <cstddef>

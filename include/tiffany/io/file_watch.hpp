@@ -45,16 +45,15 @@ class FileWatch {
   // Throws IoError. EMFILE: this user has too many (/proc/sys/fs/inotify/max_user_instances).
   FileWatch();
 
-  // From now on changes of `path` are reported; twice is as once. Throws IoError: ENOENT when there is
-  // no such file, ENOSPC when this user watches too many. A plain call.
+  // From now on changes of `path` are reported; twice is as once. Throws IoError: ENOENT when there
+  // is no such file, ENOSPC when this user watches too many. A plain call.
   void add(const std::string& path);
   // Changes that have been reported already may still come out of next().
   void remove(const std::string& path) noexcept;
 
-  // The oldest change that was not given yet. Several tasks may wait; each change goes to one of them,
-  // in the order they came.
-  // Cancel. Before start and while parked: the wait is given up, and no change is lost. After
-  // completion: the change is given, and the next suspension throws.
+  // The oldest change that was not given yet. Several tasks may wait; each change goes to one of
+  // them, in the order they came. Cancel. Before start and while parked: the wait is given up, and
+  // no change is lost. After completion: the change is given, and the next suspension throws.
   Task<FileEvent> next();
 
   void close() noexcept { events_.close(); }

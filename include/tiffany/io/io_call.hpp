@@ -1,12 +1,13 @@
-// A system call that is an operation of the reactor. Every awaitable of this module is one of these.
+// A system call that is an operation of the reactor. Every awaitable of this module is one of
+// these.
 //
-// Cancel, for all of them. Before start: nothing is asked of the system. While parked: the operation is
-// taken back, and the task leaves it when the kernel has let go of its memory. After completion: the
-// result wins, also when part of a write had gone (its count is returned), and the next suspension
-// throws. So no byte that was received or sent is ever forgotten.
+// Cancel, for all of them. Before start: nothing is asked of the system. While parked: the
+// operation is taken back, and the task leaves it when the kernel has let go of its memory. After
+// completion: the result wins, also when part of a write had gone (its count is returned), and the
+// next suspension throws. So no byte that was received or sent is ever forgotten.
 //
-// The kernel lets go at once of everything that waits for a peer, a process or a signal. A change of a
-// file that has begun (write, sync, rename) takes as long as the disk takes, cancelled or not.
+// The kernel lets go at once of everything that waits for a peer, a process or a signal. A change
+// of a file that has begun (write, sync, rename) takes as long as the disk takes, cancelled or not.
 #pragma once
 
 #include <cstddef>

@@ -2,20 +2,21 @@
 //
 //   std::string text = co_await offload(parse, std::move(bytes));
 //
-// The function gets its arguments by value and must not touch tasks, scheduler or anything else that
-// is not made for threads. What it returns or throws comes out of the await. How many threads there
-// may be is an option (ReactorOptions::offload_threads, io/system_reactor.hpp); more calls wait their
-// turn. For the names of hosts use resolve(), which has threads of its own.
+// The function gets its arguments by value and must not touch tasks, scheduler or anything else
+// that is not made for threads. What it returns or throws comes out of the await. How many threads
+// there may be is an option (ReactorOptions::offload_threads, io/system_reactor.hpp); more calls
+// wait their turn. For the names of hosts use resolve(), which has threads of its own.
 //
-// Cancel. Before start: the function is not called. While parked: it is not called when no thread has
-// begun it. A function that runs cannot be stopped: it is abandoned. The task goes on at once, the
-// thread runs the function to its end, and function, arguments and result are destroyed on that
-// thread. What the function throws is reported to the log of the scheduler, or to standard error when
-// the scheduler is gone. After completion: the result wins, and the next suspension throws.
+// Cancel. Before start: the function is not called. While parked: it is not called when no thread
+// has begun it. A function that runs cannot be stopped: it is abandoned. The task goes on at once,
+// the thread runs the function to its end, and function, arguments and result are destroyed on that
+// thread. What the function throws is reported to the log of the scheduler, or to standard error
+// when the scheduler is gone. After completion: the result wins, and the next suspension throws.
 //
-// So the function must own what it uses: no references to variables of the task that awaits it, which
-// may be gone. Where it has to use them, use offload_joined, whose cancel waits for the function.
-// When the program ends while a function that was abandoned runs, the function is cut off.
+// So the function must own what it uses: no references to variables of the task that awaits it,
+// which may be gone. Where it has to use them, use offload_joined, whose cancel waits for the
+// function. When the program ends while a function that was abandoned runs, the function is cut
+// off.
 #pragma once
 
 #include <exception>
@@ -121,7 +122,8 @@ class [[nodiscard("offload does nothing until awaited: co_await offload(...)")]]
   std::string subject() const override {
     return flags == kNames ? "a thread for names of hosts" : "a thread";
   }
-  // A look-up of a name changes nothing: that it fails after its task has given up says nothing new.
+  // A look-up of a name changes nothing: that it fails after its task has given up says nothing
+  // new.
   void may_abandon(const TaskRecord& task) noexcept {
     if (flags != kNames) work_->by.set(task);
   }

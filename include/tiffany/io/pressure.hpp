@@ -6,14 +6,14 @@
 //   pressure.add(1);                     // where work comes into being
 //   pressure.remove(1);                  // where it is done
 //
-// At the high mark the gate closes: reads and accepts on descriptors that are tagged with it are not begun
-// any more, and their tasks wait; those under way end as they do. At the low mark it opens again, and they
-// go on in the order they came. Between the marks everything stays as it is, so that it does not flutter.
-// Writes are never held: they are how the pressure falls.
+// At the high mark the gate closes: reads and accepts on descriptors that are tagged with it are
+// not begun any more, and their tasks wait; those under way end as they do. At the low mark it
+// opens again, and they go on in the order they came. Between the marks everything stays as it is,
+// so that it does not flutter. Writes are never held: they are how the pressure falls.
 //
-// A task that is held can be cancelled like any other, and closing its descriptor ends the held operation
-// with an IoError. The gate must outlive the operations on the descriptors it is given to, and belongs to
-// the scheduler of the tasks that use it. Without I/O: co_await pressure.pass().
+// A task that is held can be cancelled like any other, and closing its descriptor ends the held
+// operation with an IoError. The gate must outlive the operations on the descriptors it is given
+// to, and belongs to the scheduler of the tasks that use it. Without I/O: co_await pressure.pass().
 #pragma once
 
 #include <cstddef>
@@ -45,16 +45,16 @@ class Pressure {
   std::uint64_t held() const noexcept { return held_; }
   std::size_t waiting() const noexcept { return waiting_count_; }
 
-  // For tasks that take in work in another way than by reading. Cancel. Before start and while held: thrown
-  // here. It has no result that could win.
+  // For tasks that take in work in another way than by reading. Cancel. Before start and while
+  // held: thrown here. It has no result that could win.
   class Pass;
   Pass pass() noexcept;
 
   // For operations.
   void hold(Operation& operation) noexcept;
   void let_go(Operation& operation) noexcept;
-  // A descriptor that was tagged with `gate` is about to be closed: ends what is held of it. The gate
-  // may be gone already.
+  // A descriptor that was tagged with `gate` is about to be closed: ends what is held of it. The
+  // gate may be gone already.
   static void closing(Pressure* gate, std::uint32_t incarnation) noexcept;
 
  private:

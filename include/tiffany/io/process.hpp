@@ -6,14 +6,14 @@
 //   ...
 //   ExitStatus end = co_await grep.wait();
 //
-// A Process has a group of its own, and its children are in it. Destroyed before it was waited for, as
-// when its task is cancelled, the whole group is killed and the process reaped: there are no zombies
-// and no orphans, except for what has left the group by itself (setsid). The price of the group: Ctrl-C
-// in a terminal reaches this program only, and a child that reads from the terminal is stopped. Ask for
-// same_group() where that matters; then only the process itself is killed.
+// A Process has a group of its own, and its children are in it. Destroyed before it was waited for,
+// as when its task is cancelled, the whole group is killed and the process reaped: there are no
+// zombies and no orphans, except for what has left the group by itself (setsid). The price of the
+// group: Ctrl-C in a terminal reaches this program only, and a child that reads from the terminal
+// is stopped. Ask for same_group() where that matters; then only the process itself is killed.
 //
-// The child gets no descriptor of ours but the three, no signal mask, no ignored signals, and of the
-// environment only what a program needs to find itself: PATH, HOME, USER, LOGNAME, SHELL, LANG,
+// The child gets no descriptor of ours but the three, no signal mask, no ignored signals, and of
+// the environment only what a program needs to find itself: PATH, HOME, USER, LOGNAME, SHELL, LANG,
 // LANGUAGE, LC_*, TZ, TMPDIR and TERM. So a key or a token in our environment does not go on by
 // itself; env() and inherit_environment() say what does.
 #pragma once
@@ -126,8 +126,8 @@ class Process {
   // IoError (ECHILD) when the exit status is lost, because SIGCHLD is ignored in this program or
   // somebody else has reaped the process. Cancel: the process goes on until it is destroyed.
   Task<ExitStatus> wait();
-  // Until it has ended, without reaping it, so that kill_group() still reaches its children. Cancel:
-  // as wait().
+  // Until it has ended, without reaping it, so that kill_group() still reaches its children.
+  // Cancel: as wait().
   Task<void> ended();
 
  private:
@@ -173,10 +173,10 @@ class RunOptions {
   std::size_t limit_ = std::size_t{16} << 20;
 };
 
-// Runs a command with `input` until it has ended, and gives what it wrote until then. Output beyond the
-// limit is read and thrown away, so that the command does not wait for us. What is left of its group
-// when it has ended is killed; a grandchild that has left the group and still has our pipe is not
-// waited for. A time limit is within(d, run_command(...)).
+// Runs a command with `input` until it has ended, and gives what it wrote until then. Output beyond
+// the limit is read and thrown away, so that the command does not wait for us. What is left of its
+// group when it has ended is killed; a grandchild that has left the group and still has our pipe is
+// not waited for. A time limit is within(d, run_command(...)).
 //
 // Cancel: the command and its group are killed, and the command is reaped.
 Task<ProcessOutput> run_command(Command command, std::string input = {},

@@ -3,16 +3,16 @@
 //   const File page = co_await open_file("index.html");
 //   co_await send_file(client, page, 0, page.size());
 //
-// To a Socket the kernel copies (sendfile), on a thread of the pool, because a file may be slow; where
-// it cannot, and to every other stream, the file is read and written in pieces of 64 KiB. A socket
-// that was sent a file is non-blocking from then on, also for others who share it.
+// To a Socket the kernel copies (sendfile), on a thread of the pool, because a file may be slow;
+// where it cannot, and to every other stream, the file is read and written in pieces of 64 KiB. A
+// socket that was sent a file is non-blocking from then on, also for others who share it.
 //
 // Gives the number of bytes: `count`, or fewer when the file ends before or it was cancelled.
 //
 // Cancel. Before start: nothing is sent. While parked: the wait for the socket is given up, a piece
-// that a thread sends is waited for; the number of bytes that went is given, and the next suspension
-// throws. After completion: the number is given, and the next suspension throws. To other streams
-// than sockets: what had not gone of the last piece is decided by their write.
+// that a thread sends is waited for; the number of bytes that went is given, and the next
+// suspension throws. After completion: the number is given, and the next suspension throws. To
+// other streams than sockets: what had not gone of the last piece is decided by their write.
 #pragma once
 
 #include <algorithm>

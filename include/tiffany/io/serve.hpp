@@ -12,9 +12,9 @@
 // What goes wrong stays where it belongs:
 //   - A handler that fails (a reset, a protocol error) is reported to the log and counted (scope
 //     policy report_failures); the others go on, and nothing is kept of it.
-//   - Out of descriptors or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM), or a limit on tasks is reached:
-//     the server says so in the log, takes no connection for a moment, and goes on. The clients wait
-//     in the backlog of the kernel.
+//   - Out of descriptors or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM), or a limit on tasks is
+//     reached: the server says so in the log, takes no connection for a moment, and goes on. The
+//     clients wait in the backlog of the kernel.
 //   - A connection that was reset before it was accepted is forgotten.
 //   - Every other error of accept(), which would come again and again, is thrown.
 //

@@ -4,14 +4,16 @@
 //   co_await stop.next();
 //
 // While such an object lives its signals do nothing else than to wake the tasks that wait here. Any
-// number of objects may name the same signal, in any thread: each of them gets it. When the last one
-// for a signal goes, in whatever order, the signal does again what it did before the first one came.
+// number of objects may name the same signal, in any thread: each of them gets it. When the last
+// one for a signal goes, in whatever order, the signal does again what it did before the first one
+// came.
 //
-// A handler takes the signal, in the thread that the kernel chooses; masks of threads are not touched.
-// So a signal that every thread has blocked does not come, and a system call of your own that a signal
-// interrupts may fail with EINTR. An object keeps up to 65,536 signals that nobody has taken; what
-// comes beyond that is lost, as the kernel does after one. Cancel: see io/io_call.hpp; a signal that
-// has come is never lost. A process made by fork() gets nothing through objects of its parent.
+// A handler takes the signal, in the thread that the kernel chooses; masks of threads are not
+// touched. So a signal that every thread has blocked does not come, and a system call of your own
+// that a signal interrupts may fail with EINTR. An object keeps up to 65,536 signals that nobody
+// has taken; what comes beyond that is lost, as the kernel does after one. Cancel: see
+// io/io_call.hpp; a signal that has come is never lost. A process made by fork() gets nothing
+// through objects of its parent.
 #pragma once
 
 #include <csignal>

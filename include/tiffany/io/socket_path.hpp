@@ -2,18 +2,19 @@
 // this class: Listener and DatagramSocket have one.
 //
 // A path that is taken:
-//   - by a socket that nobody has open any more (its process was killed): the file is removed and the
-//     path taken over;
+//   - by a socket that nobody has open any more (its process was killed): the file is removed and
+//     the path taken over;
 //   - by a socket that somebody has open: IoError (EADDRINUSE) with the process that has it;
 //   - by anything else: IoError (EADDRINUSE), and the file is left alone.
 //
 // Whether somebody has the socket open is found out by connecting to it, so a live server sees one
 // connection that ends at once. The directory is locked (flock) meanwhile, so that of two processes
-// that find the same dead socket only one takes it over. A program that locks nothing can still bind
-// the path between our look and our removal; that window is a few microseconds.
+// that find the same dead socket only one takes it over. A program that locks nothing can still
+// bind the path between our look and our removal; that window is a few microseconds.
 //
 // The file is removed only when it still is the one that was bound (device and inode), and only by
-// the process that bound it: neither a successor at the same path nor a forked child loses a socket.
+// the process that bound it: neither a successor at the same path nor a forked child loses a
+// socket.
 #pragma once
 
 #include <sys/types.h>

@@ -3,8 +3,8 @@
 //   std::array<char, 1024> room;
 //   while (const std::size_t n = co_await stream.read(room)) co_await stream.write(room.data(), n);
 //
-// The memory given to read and write stays the caller's; it must live until the await is over, which
-// it does when it lives in the awaiting frame. Cancel: see io/io_call.hpp.
+// The memory given to read and write stays the caller's; it must live until the await is over,
+// which it does when it lives in the awaiting frame. Cancel: see io/io_call.hpp.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,8 @@
 
 namespace tiffany {
 
-// Gives the number of bytes that came, at most as many as there is room; 0 at the end of the stream.
+// Gives the number of bytes that came, at most as many as there is room; 0 at the end of the
+// stream.
 class [[nodiscard("read does nothing until awaited: co_await stream.read(...)")]] Read final
     : public IoCall {
  public:
@@ -112,8 +113,8 @@ concept GivesCount = requires(A& call) {
 // What code is written against that does not care what it reads from: ByteStream (pipes), Socket,
 // TlsStream, BufferedReader, AnyStream. The contracts:
 //
-// read(room): awaited, gives the number of bytes that came, at most as many as there is room; 0 is the
-// end. A cancel loses no byte: it was delivered, or the next read gives it.
+// read(room): awaited, gives the number of bytes that came, at most as many as there is room; 0 is
+// the end. A cancel loses no byte: it was delivered, or the next read gives it.
 template <class S>
 concept ReadStream = requires(S& stream, Room room) {
   { stream.read(room) } -> detail::GivesCount;

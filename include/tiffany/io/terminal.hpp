@@ -28,16 +28,16 @@ class Terminal {
   explicit Terminal(std::uint16_t columns = 80, std::uint16_t rows = 24);
 
   // Starts a program in a session of its own, with this as its controlling terminal: Ctrl-C typed
-  // ("\x03") is a SIGINT for it, and resize() a SIGWINCH. Pipes that the command asks for are not made.
-  // Throws IoError.
+  // ("\x03") is a SIGINT for it, and resize() a SIGWINCH. Pipes that the command asks for are not
+  // made. Throws IoError.
   Process start(Command command);
 
-  // The number of bytes that came; 0 when no program has the terminal open any more.
-  // Cancel. Before start and while parked: the wait is given up, and nothing is lost. After completion:
-  // the bytes are given, and the next suspension throws.
+  // The number of bytes that came; 0 when no program has the terminal open any more. Cancel. Before
+  // start and while parked: the wait is given up, and nothing is lost. After completion: the bytes
+  // are given, and the next suspension throws.
   Task<std::size_t> read(Room room);
-  // Cancel: as for every stream (io/io_call.hpp). A program that reads nothing holds up writes after
-  // about 4 KiB, and in line mode the system drops what is beyond the 4095th byte of a line.
+  // Cancel: as for every stream (io/io_call.hpp). A program that reads nothing holds up writes
+  // after about 4 KiB, and in line mode the system drops what is beyond the 4095th byte of a line.
   Write write(Bytes bytes) const noexcept { return master_.write(bytes); }
 
   void resize(std::uint16_t columns, std::uint16_t rows) const;

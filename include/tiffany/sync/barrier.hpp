@@ -1,14 +1,15 @@
 // A barrier: tasks wait for each other, round after round.
 //
 //   Barrier round(3);
-//   bool last = co_await round.arrive();   // until three have come; true for the one that came last
+//   bool last = co_await round.arrive();   // until three have come; true for the one that came
+//                                          // last
 //
-// The last to come goes on at once, and wakes the others in the order they came; the next round begins
-// with that. A task that is cancelled while it waits has not come: another must come in its place,
-// unless drop() says that from now on there is one fewer to wait for.
+// The last to come goes on at once, and wakes the others in the order they came; the next round
+// begins with that. A task that is cancelled while it waits has not come: another must come in its
+// place, unless drop() says that from now on there is one fewer to wait for.
 //
-// Lifetime: a barrier that is destroyed fails those who wait at it with Errc::primitive_gone. Thread
-// safety: none; see core/scheduler.hpp.
+// Lifetime: a barrier that is destroyed fails those who wait at it with Errc::primitive_gone.
+// Thread safety: none; see core/scheduler.hpp.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +50,9 @@ class Barrier {
   WaiterList waiters_;
 };
 
-// Cancel. Before start: answered when it is the last to come, else Cancelled is thrown. While parked:
-// its coming is taken back. After completion: the round is over; the next suspension throws.
+// Cancel. Before start: answered when it is the last to come, else Cancelled is thrown. While
+// parked: its coming is taken back. After completion: the round is over; the next suspension
+// throws.
 class [[nodiscard(
     "arrive does nothing until awaited: co_await barrier.arrive()")]] Barrier::Arrive final
     : public detail::ParkingCall<Arrive> {

@@ -9,14 +9,14 @@
 //   prices.send(price);                               // never waits
 //
 // The newest `capacity` values are kept, whoever has received them. A receiver that lags further
-// behind than that goes on with the oldest that is kept, and is told how many it missed. Those who wait
-// go on in the order they came. Values are copied to the receivers: send large ones as
+// behind than that goes on with the oldest that is kept, and is told how many it missed. Those who
+// wait go on in the order they came. Values are copied to the receivers: send large ones as
 // std::shared_ptr<const T>. For one receiver of each value, and senders that wait, use a channel.
 //
-// The end. After close(), or when the Broadcast is destroyed, receivers get what is kept and then an
-// empty result. A receiver may outlive its Broadcast, and a call its receiver. A copy of a receiver is
-// where the original is, and goes on by itself. Of two tasks that wait through one receiver both get
-// the value: give each a copy. Thread safety: none; see core/scheduler.hpp.
+// The end. After close(), or when the Broadcast is destroyed, receivers get what is kept and then
+// an empty result. A receiver may outlive its Broadcast, and a call its receiver. A copy of a
+// receiver is where the original is, and goes on by itself. Of two tasks that wait through one
+// receiver both get the value: give each a copy. Thread safety: none; see core/scheduler.hpp.
 #pragma once
 
 #include <algorithm>
@@ -84,7 +84,8 @@ class BroadcastState final : public Shared<BroadcastState<T>> {
   void send(T& value) {
     std::optional<T>& slot = slots_[next_ % capacity()];
     // What is pushed out goes last: its destructor may do anything.
-    [[maybe_unused]] const std::optional<T> old = std::exchange(slot, std::optional<T>(std::move(value)));
+    [[maybe_unused]] const std::optional<T> old =
+        std::exchange(slot, std::optional<T>(std::move(value)));
     ++next_;
     tell_all(waiters);
   }
@@ -103,8 +104,8 @@ class BroadcastCursor final : public Shared<BroadcastCursor<T>> {
   BroadcastCursor(Ref<BroadcastState<T>> of, std::uint64_t number) noexcept
       : state(std::move(of)), next(number) {}
 
-  // What comes next, when the last that was received is the one before `from`. The position moves only
-  // when the value has been copied.
+  // What comes next, when the last that was received is the one before `from`. The position moves
+  // only when the value has been copied.
   Heard<T> take(std::uint64_t from) {
     const std::uint64_t number = std::max(from, state->oldest());
     if (number == state->next()) return Heard<T>();
@@ -121,9 +122,9 @@ class BroadcastCursor final : public Shared<BroadcastCursor<T>> {
 
 // co_await receiver.recv().
 //
-// Cancel. Before start: a value that is there is received, else Cancelled is thrown. While parked: the
-// wait is withdrawn; the receiver stays where it was. After completion: the value is returned; the next
-// suspension throws.
+// Cancel. Before start: a value that is there is received, else Cancelled is thrown. While parked:
+// the wait is withdrawn; the receiver stays where it was. After completion: the value is returned;
+// the next suspension throws.
 template <class T>
 class [[nodiscard("recv does nothing until awaited: co_await receiver.recv()")]] BroadcastRecv final
     : public detail::ParkingCall<BroadcastRecv<T>> {
@@ -165,8 +166,8 @@ class BroadcastReceiver {
     return *this;
   }
 
-  // Awaited: the next value, with how many were missed before it; no value when the broadcast is closed
-  // and everything was received.
+  // Awaited: the next value, with how many were missed before it; no value when the broadcast is
+  // closed and everything was received.
   BroadcastRecv<T> recv() const { return BroadcastRecv<T>(Ref(&cursor())); }
   // Without waiting; no value when there is none.
   Heard<T> try_recv() const { return cursor().take(cursor().next); }

@@ -5,21 +5,23 @@
 //   spawn(consume, std::move(jobs.receiver));      auto job = co_await receiver.recv();
 //
 // Both halves can be copied: any number of tasks may send and receive. Values come out in the order
-// they went in, each to one receiver; those who wait are served in the order they came. A send waits
-// while the ring is full. With a capacity of 0 there is no ring, and a send waits until its value is
-// taken: sender and receiver meet.
+// they went in, each to one receiver; those who wait are served in the order they came. A send
+// waits while the ring is full. With a capacity of 0 there is no ring, and a send waits until its
+// value is taken: sender and receiver meet.
 //
-// The end. When the last sender has gone, or close() was called on either side, receivers get what is
-// left and then an empty optional. Sending into a channel that was closed, or whose last receiver has
-// gone, is an error (Errc::channel_closed); values that nobody can receive any more are destroyed. A
-// task that keeps a sender it does not use keeps the channel open: move halves to where they are used.
+// The end. When the last sender has gone, or close() was called on either side, receivers get what
+// is left and then an empty optional. Sending into a channel that was closed, or whose last
+// receiver has gone, is an error (Errc::channel_closed); values that nobody can receive any more
+// are destroyed. A task that keeps a sender it does not use keeps the channel open: move halves to
+// where they are used.
 //
-// No value is lost to a cancel: it was sent, or it still is the sender's (send_from leaves it where it
-// was); it was received, or it still is in the channel.
+// No value is lost to a cancel: it was sent, or it still is the sender's (send_from leaves it where
+// it was); it was received, or it still is in the channel.
 //
-// To wait for several channels at once see race in sync/race.hpp. A half must outlive the calls that
-// are made through it: when the last one of its kind goes while a call is parked, that call fails with
-// Errc::primitive_gone. From other threads use a Mailbox. Thread safety: none; see core/scheduler.hpp.
+// To wait for several channels at once see race in sync/race.hpp. A half must outlive the calls
+// that are made through it: when the last one of its kind goes while a call is parked, that call
+// fails with Errc::primitive_gone. From other threads use a Mailbox. Thread safety: none; see
+// core/scheduler.hpp.
 #pragma once
 
 #include <algorithm>
@@ -47,8 +49,8 @@ namespace detail {
 
 // co_await sender.send(value). `Held`: T, or T& for send_from.
 //
-// Cancel. Before start: sent when there is room, else Cancelled is thrown. While parked: the send is
-// withdrawn; the value was not sent. After completion: it was sent; the next suspension throws.
+// Cancel. Before start: sent when there is room, else Cancelled is thrown. While parked: the send
+// is withdrawn; the value was not sent. After completion: it was sent; the next suspension throws.
 template <class T, class Held>
 class [[nodiscard("send does nothing until awaited: co_await sender.send(value)")]] Send final
     : public detail::ParkingCall<Send<T, Held>, detail::SendCall<T>> {
@@ -87,8 +89,8 @@ class [[nodiscard("send does nothing until awaited: co_await sender.send(value)"
 // co_await receiver.recv().
 //
 // Cancel. Before start: a value that is there is taken, else Cancelled is thrown. While parked: the
-// wait is withdrawn, and the next value goes to the next in line, or stays. After completion: the value
-// has been handed over and is returned; the next suspension throws.
+// wait is withdrawn, and the next value goes to the next in line, or stays. After completion: the
+// value has been handed over and is returned; the next suspension throws.
 template <class T>
 class [[nodiscard("recv does nothing until awaited: co_await receiver.recv()")]] Recv final
     : public detail::ParkingCall<Recv<T>, detail::RecvCall<T>> {
@@ -168,7 +170,8 @@ class Sender {
     if (state_) state_->drop_sender();
   }
 
-  // Awaited: when the value is in the channel, or with the receiver. Takes whatever a T can be made of.
+  // Awaited: when the value is in the channel, or with the receiver. Takes whatever a T can be made
+  // of.
   template <class U = T>
     requires std::is_convertible_v<U&&, T>
   Send<T, T> send(U&& value) const {
@@ -235,8 +238,9 @@ class Receiver {
 
   // Awaited: the oldest value as an optional, which is empty when the channel is closed and empty.
   Recv<T> recv() const { return Recv<T>(channel()); }
-  // Awaited: what is in the channel, in its order, `max` at the most; waits only while there is nothing.
-  // Empty when the channel is closed and empty. A `max` of 0 is an error (Errc::bad_argument).
+  // Awaited: what is in the channel, in its order, `max` at the most; waits only while there is
+  // nothing. Empty when the channel is closed and empty. A `max` of 0 is an error
+  // (Errc::bad_argument).
   RecvMany<T> recv_many(std::size_t max) const {
     if (max == 0) detail::throw_receives_none();
     return RecvMany<T>(channel(), max);

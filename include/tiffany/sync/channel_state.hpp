@@ -6,8 +6,8 @@
 //   - receivers wait, and there is no value;
 //   - senders wait, each with its value, and the ring is full (or there is none, capacity 0);
 //   - nobody waits.
-// So a value is handed to a waiting receiver at once, without the ring, and a value of a waiting sender
-// goes into the ring as soon as one was taken out.
+// So a value is handed to a waiting receiver at once, without the ring, and a value of a waiting
+// sender goes into the ring as soon as one was taken out.
 #pragma once
 
 #include <cstddef>
@@ -88,9 +88,10 @@ class SendCall : public SyncCall {
 template <class T>
 class ChannelState;
 
-// A receive, as the channel knows it. It has a value in two ways. Answered inline, it finds the value in
-// the ring when it finishes. Otherwise the value was given to it before; and when its task is dropped
-// before it goes on, as can happen while its scheduler is destroyed, the value goes back to where it was.
+// A receive, as the channel knows it. It has a value in two ways. Answered inline, it finds the
+// value in the ring when it finishes. Otherwise the value was given to it before; and when its task
+// is dropped before it goes on, as can happen while its scheduler is destroyed, the value goes back
+// to where it was.
 template <class T>
 class RecvCall : public SyncCall {
  public:
@@ -270,7 +271,8 @@ void ChannelState<T>::take_back(T& value, std::uint64_t number) noexcept {
   *place = new Returned(std::move(value), number, *place);
 }
 
-// One by one, and each out of the channel before it is destroyed: it may own a half of this channel.
+// One by one, and each out of the channel before it is destroyed: it may own a half of this
+// channel.
 template <class T>
 void ChannelState<T>::drop_values() noexcept {
   while (returned_ != nullptr) {

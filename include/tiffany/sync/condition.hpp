@@ -1,22 +1,24 @@
-// A condition: waits, with a mutex let go meanwhile, until another task says that something changed.
+// A condition: waits, with a mutex let go meanwhile, until another task says that something
+// changed.
 //
 //   auto guard = co_await mutex.lock();
 //   co_await condition.wait(guard, [&] { return !queue.empty(); });
 //   // here the guard has the lock again, and the queue is not empty
 //
-// The lock is let go and taken again by wait(); between a look at what the mutex protects and the wait
-// nobody can slip in. Those who wait are notified in the order they came, and then stand in line for the
-// mutex like everybody else: use the form with a predicate, or look again. Nobody is woken without
-// having been notified. In a single-threaded program most conditions are better written as a ManualResetEvent, a
-// Latch or a channel.
+// The lock is let go and taken again by wait(); between a look at what the mutex protects and the
+// wait nobody can slip in. Those who wait are notified in the order they came, and then stand in
+// line for the mutex like everybody else: use the form with a predicate, or look again. Nobody is
+// woken without having been notified. In a single-threaded program most conditions are better
+// written as a ManualResetEvent, a Latch or a channel.
 //
 // Cancel. Before start: Cancelled is thrown, and the lock is not let go. While parked: the wait is
-// withdrawn, the lock is taken again (a cancel does not hold that up), and then Cancelled is thrown.
-// After completion: it was notified; the lock is taken again, and the next suspension throws. A
-// notification that comes to a task which is dropped before it goes on is passed to the next.
+// withdrawn, the lock is taken again (a cancel does not hold that up), and then Cancelled is
+// thrown. After completion: it was notified; the lock is taken again, and the next suspension
+// throws. A notification that comes to a task which is dropped before it goes on is passed to the
+// next.
 //
-// Lifetime: a condition that is destroyed fails those who wait for it with Errc::primitive_gone, after
-// they have the lock again. The mutex must outlive the wait. Thread safety: none.
+// Lifetime: a condition that is destroyed fails those who wait for it with Errc::primitive_gone,
+// after they have the lock again. The mutex must outlive the wait. Thread safety: none.
 #pragma once
 
 #include <source_location>

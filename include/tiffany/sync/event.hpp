@@ -4,11 +4,11 @@
 //   co_await stop.wait();     // at once when it is set
 //   stop.set();               // all who wait go on, in the order they came
 //
-// It stays set until reset(). Whoever was waiting when it was set goes on, also when it is reset before
-// they run. For something that happens once and carries a value use a Promise.
+// It stays set until reset(). Whoever was waiting when it was set goes on, also when it is reset
+// before they run. For something that happens once and carries a value use a Promise.
 //
-// Lifetime: an event that is destroyed fails those who wait for it with Errc::primitive_gone. Thread
-// safety: none; see core/scheduler.hpp.
+// Lifetime: an event that is destroyed fails those who wait for it with Errc::primitive_gone.
+// Thread safety: none; see core/scheduler.hpp.
 #pragma once
 
 #include <string>

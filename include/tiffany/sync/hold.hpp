@@ -1,9 +1,10 @@
 // What a task has of a primitive until it gives it back: a lock, some permits.
 //
-// A hold is in a list of its primitive from the moment it is granted, which may be before the task that
-// asked for it goes on. It gives itself back when it is destroyed, wherever it is then: in a guard, or in
-// the system call of a task that was dropped before it could see its result. A primitive that is
-// destroyed first leaves its holds empty. The list also tells reports who holds what.
+// A hold is in a list of its primitive from the moment it is granted, which may be before the task
+// that asked for it goes on. It gives itself back when it is destroyed, wherever it is then: in a
+// guard, or in the system call of a task that was dropped before it could see its result. A
+// primitive that is destroyed first leaves its holds empty. The list also tells reports who holds
+// what.
 #pragma once
 
 #include <cstddef>

@@ -38,9 +38,9 @@ class Latch {
   WaiterList waiters_;
 };
 
-// Cancel. Before start: answered when the latch is open, else Cancelled is thrown. While parked: the
-// wait is withdrawn; what was counted down stays so. After completion: the latch is open; the next
-// suspension throws.
+// Cancel. Before start: answered when the latch is open, else Cancelled is thrown. While parked:
+// the wait is withdrawn; what was counted down stays so. After completion: the latch is open; the
+// next suspension throws.
 class [[nodiscard("wait does nothing until awaited: co_await latch.wait()")]] Latch::Wait final
     : public detail::ParkingCall<Wait> {
  public:

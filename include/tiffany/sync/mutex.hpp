@@ -6,15 +6,15 @@
 //                                          // the guard goes: the next in line has the lock
 //
 // Tasks of one scheduler take turns where they suspend and nowhere else, so a mutex is only needed
-// around what suspends. Whoever lets go hands the lock to the first in line, who has it from then on,
-// also before it runs; nobody can slip in between. The owner is the task that asked. When it asks
-// again, that is an error (Errc::relock) that names both places, and not a wait for ever.
+// around what suspends. Whoever lets go hands the lock to the first in line, who has it from then
+// on, also before it runs; nobody can slip in between. The owner is the task that asked. When it
+// asks again, that is an error (Errc::relock) that names both places, and not a wait for ever.
 //
 // Reports say who holds a mutex and where it was locked, and find circles of tasks that wait for
 // each other's.
 //
-// Lifetime: a mutex that is destroyed fails those who wait for it with Errc::primitive_gone, and leaves
-// its guard empty. Thread safety: none; see core/scheduler.hpp.
+// Lifetime: a mutex that is destroyed fails those who wait for it with Errc::primitive_gone, and
+// leaves its guard empty. Thread safety: none; see core/scheduler.hpp.
 #pragma once
 
 #include <optional>
@@ -71,9 +71,9 @@ class [[nodiscard("a guard that is dropped unlocks: keep it in a variable")]] Mu
   detail::Hold<Mutex> hold_;
 };
 
-// Cancel. Before start: a lock that is free is taken, else Cancelled is thrown. While parked: the task
-// leaves the line. After completion: the lock has been handed over and is returned; the next suspension
-// throws. A task that is dropped before it goes on lets the next in line have it.
+// Cancel. Before start: a lock that is free is taken, else Cancelled is thrown. While parked: the
+// task leaves the line. After completion: the lock has been handed over and is returned; the next
+// suspension throws. A task that is dropped before it goes on lets the next in line have it.
 class [[nodiscard(
     "lock does nothing until awaited: auto guard = co_await mutex.lock()")]] Mutex::Lock final
     : public detail::ParkingCall<Lock> {

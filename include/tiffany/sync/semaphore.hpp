@@ -7,8 +7,8 @@
 // Served in the order they came: whoever asks for many is not overtaken by those who ask for few.
 // Permits are handed over by whoever gives them back, so nobody can slip in between.
 //
-// Lifetime: a semaphore that is destroyed fails those who wait for it with Errc::primitive_gone, and
-// leaves its permits empty. Thread safety: none; see core/scheduler.hpp.
+// Lifetime: a semaphore that is destroyed fails those who wait for it with Errc::primitive_gone,
+// and leaves its permits empty. Thread safety: none; see core/scheduler.hpp.
 #pragma once
 
 #include <cstddef>
@@ -78,10 +78,10 @@ class [[nodiscard(
   detail::Hold<Semaphore> hold_;
 };
 
-// Cancel. Before start: permits that are free are taken, else Cancelled is thrown. While parked: the
-// task leaves the line, and those behind it go on if it was all they waited for. After completion: the
-// permits have been handed over and are returned; the next suspension throws. A task that is dropped
-// before it goes on lets the next in line have them.
+// Cancel. Before start: permits that are free are taken, else Cancelled is thrown. While parked:
+// the task leaves the line, and those behind it go on if it was all they waited for. After
+// completion: the permits have been handed over and are returned; the next suspension throws. A
+// task that is dropped before it goes on lets the next in line have them.
 class [[nodiscard(
     "acquire does nothing until awaited: auto permit = co_await s.acquire()")]] Semaphore::
     Acquire final : public detail::ParkingCall<Acquire> {

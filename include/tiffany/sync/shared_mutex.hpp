@@ -4,14 +4,14 @@
 //   auto reading = co_await mutex.lock_shared();
 //   auto writing = co_await mutex.lock();
 //
-// Served in the order they came, readers next to each other in the line together. A reader that comes
-// while a writer waits stands behind the writer, so neither kind starves the other. A task that asks
-// for what it would have to wait for itself to give back gets an error (Errc::relock) that names both
-// places: for anything while it writes, for writing while it reads, and for reading once more when a
-// writer has come in between.
+// Served in the order they came, readers next to each other in the line together. A reader that
+// comes while a writer waits stands behind the writer, so neither kind starves the other. A task
+// that asks for what it would have to wait for itself to give back gets an error (Errc::relock)
+// that names both places: for anything while it writes, for writing while it reads, and for reading
+// once more when a writer has come in between.
 //
-// Lifetime: a shared mutex that is destroyed fails those who wait for it with Errc::primitive_gone, and
-// leaves its guards empty. Thread safety: none; see core/scheduler.hpp.
+// Lifetime: a shared mutex that is destroyed fails those who wait for it with Errc::primitive_gone,
+// and leaves its guards empty. Thread safety: none; see core/scheduler.hpp.
 #pragma once
 
 #include <cstddef>
@@ -120,10 +120,10 @@ class SharedMutex::Waiting : public detail::ParkingCall<Waiting> {
   Access access_;
 };
 
-// Cancel. Before start: a lock that is free is taken, else Cancelled is thrown. While parked: the task
-// leaves the line, and those behind it go on if it was all they waited for. After completion: the lock
-// has been handed over and is returned; the next suspension throws. A task that is dropped before it
-// goes on lets the next in line have it.
+// Cancel. Before start: a lock that is free is taken, else Cancelled is thrown. While parked: the
+// task leaves the line, and those behind it go on if it was all they waited for. After completion:
+// the lock has been handed over and is returned; the next suspension throws. A task that is dropped
+// before it goes on lets the next in line have it.
 template <SharedMutex::Access kAccess>
 class [[nodiscard("a lock does nothing until awaited: auto guard = co_await mutex.lock()")]]
 SharedMutex::BasicLock final : public SharedMutex::Waiting {

@@ -7,14 +7,14 @@
 //   }
 //   config.set(load());                               // all who wait go on, in the order they came
 //
-// A value that is replaced before a reader looks is never seen by that reader; the newest always is.
-// Each set() makes a new version, also with an equal value. Values are copied to the readers: keep
-// large ones as Watch<std::shared_ptr<const T>>.
+// A value that is replaced before a reader looks is never seen by that reader; the newest always
+// is. Each set() makes a new version, also with an equal value. Values are copied to the readers:
+// keep large ones as Watch<std::shared_ptr<const T>>.
 //
-// The end. After close(), or when the Watch is destroyed, a reader that has not seen the newest value
-// gets it, and then an empty optional. A reader may outlive its Watch, and a call its reader. A copy of
-// a reader has seen what the original has, and goes on by itself. Of two tasks that wait through one
-// reader both get the value. Thread safety: none; see core/scheduler.hpp.
+// The end. After close(), or when the Watch is destroyed, a reader that has not seen the newest
+// value gets it, and then an empty optional. A reader may outlive its Watch, and a call its reader.
+// A copy of a reader has seen what the original has, and goes on by itself. Of two tasks that wait
+// through one reader both get the value. Thread safety: none; see core/scheduler.hpp.
 #pragma once
 
 #include <cstdint>
@@ -57,9 +57,9 @@ class WatchCursor final : public Shared<WatchCursor<T>> {
 
 // co_await reader.changed().
 //
-// Cancel. Before start: answered when there is a newer value or the watch is closed, else Cancelled is
-// thrown. While parked: the wait is withdrawn; the reader has seen nothing new. After completion: the
-// newest value is returned; the next suspension throws.
+// Cancel. Before start: answered when there is a newer value or the watch is closed, else Cancelled
+// is thrown. While parked: the wait is withdrawn; the reader has seen nothing new. After
+// completion: the newest value is returned; the next suspension throws.
 template <class T>
 class [[nodiscard("changed does nothing until awaited: co_await reader.changed()")]]
 WatchChanged final : public detail::ParkingCall<WatchChanged<T>> {
@@ -105,8 +105,8 @@ class WatchReader {
     return *this;
   }
 
-  // Awaited: the newest value, as an optional, once it is newer than what this reader has seen; it is
-  // seen then. Empty when the watch is closed and its last value was seen.
+  // Awaited: the newest value, as an optional, once it is newer than what this reader has seen; it
+  // is seen then. Empty when the watch is closed and its last value was seen.
   WatchChanged<T> changed() const { return WatchChanged<T>(Ref(&cursor())); }
   // The newest value, which is seen then.
   T latest() const {
@@ -150,8 +150,8 @@ class Watch {
 
   // A reader that has seen the present value.
   Reader reader() const { return Reader(Ref(new detail::WatchCursor<T>(state_, state_->version))); }
-  // A new value and version. From inside and outside of tasks. After close() still the newest value,
-  // which nobody waits for any more.
+  // A new value and version. From inside and outside of tasks. After close() still the newest
+  // value, which nobody waits for any more.
   void set(T value) {
     // What was there goes last: its destructor may do anything.
     const Ref<detail::WatchState<T>> state = state_;

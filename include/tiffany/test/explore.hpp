@@ -9,16 +9,17 @@
 //   }, Seeds(1000));
 //   if (!result.passed()) std::puts(result.text().c_str());
 //
-// The body is a coroutine or a plain function, with or without a TestScheduler& as its parameter. It
-// is called anew for every run, so it must make everything that it changes. A coroutine runs as a task
-// until everything that it started has ended; a function drives the scheduler by itself. Tasks that
-// refer to variables of the body belong into a scope in it: when something fails, the body ends.
+// The body is a coroutine or a plain function, with or without a TestScheduler& as its parameter.
+// It is called anew for every run, so it must make everything that it changes. A coroutine runs as
+// a task until everything that it started has ended; a function drives the scheduler by itself.
+// Tasks that refer to variables of the body belong into a scope in it: when something fails, the
+// body ends.
 //
 // A run fails when the body throws, when a task fails and nobody looks at its error, when tasks are
 // left that nothing can wake (Deadlock), when a check() does not hold (even if somebody catches
-// what it throws), and when it does not end. The first run is first in first out, then comes one for
-// each seed, until one fails. Its order is then reduced to the fewest deviations from first in first
-// out that still fail in the same way, and the result says how to run that again.
+// what it throws), and when it does not end. The first run is first in first out, then comes one
+// for each seed, until one fails. Its order is then reduced to the fewest deviations from first in
+// first out that still fail in the same way, and the result says how to run that again.
 //
 // Every await of the body is a place where others may run (the quantum is 1).
 //
@@ -49,8 +50,8 @@ class CheckFailed : public Error {
   explicit CheckFailed(const std::string& sentence) : Error(Errc::check_failed, sentence) {}
 };
 
-// Throws CheckFailed when `holds` is false, with the message and the place. Inside explore() the run
-// has then failed, whatever becomes of the exception. May be used outside of it too.
+// Throws CheckFailed when `holds` is false, with the message and the place. Inside explore() the
+// run has then failed, whatever becomes of the exception. May be used outside of it too.
 void check(bool holds, const char* message = "",
            std::source_location site = std::source_location::current());
 
@@ -187,9 +188,10 @@ Exploration explore(F&& body, Seeds seeds, const ExploreOptions& options = Explo
   return detail::explore(detail::make_body(body, site), seeds, options);
 }
 
-// Runs the body twice under the order of one seed (0: first in first out) and compares what happened.
-// A difference means that something else than the order decides: an address, a hash order, a real
-// clock, a static variable. The text says between which picks of a task the runs parted.
+// Runs the body twice under the order of one seed (0: first in first out) and compares what
+// happened. A difference means that something else than the order decides: an address, a hash
+// order, a real clock, a static variable. The text says between which picks of a task the runs
+// parted.
 template <class F>
 Determinism check_deterministic(F&& body, std::uint64_t seed = 1,
                                 std::source_location site = std::source_location::current()) {

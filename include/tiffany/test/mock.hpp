@@ -39,8 +39,8 @@ namespace tiffany::test {
 
 namespace detail {
 
-// What a mock that hangs waits for. It is not the outside: if nothing else can end the wait, that is
-// the deadlock the test wants to see.
+// What a mock that hangs waits for. It is not the outside: if nothing else can end the wait, that
+// is the deadlock the test wants to see.
 class Forever final : public SystemCall {
  public:
   static constexpr CallName call_name{"mock_hangs"};

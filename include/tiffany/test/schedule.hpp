@@ -1,10 +1,11 @@
 // In which order a test runs its ready tasks, as a value: first in first out, except where told.
 //
 // Whenever more than one task of the most urgent priority is ready, the scheduler has a choice; the
-// choices of a run are counted from 0. The usual choice is the task that has been ready for longest.
-// A deviation is a choice at which another one was taken: its number, and the place of that task in
-// the line. The deviations of a run say all there is to know about its order, are few where few
-// matter, and survive small changes of the program better than a list of everything that happened.
+// choices of a run are counted from 0. The usual choice is the task that has been ready for
+// longest. A deviation is a choice at which another one was taken: its number, and the place of
+// that task in the line. The deviations of a run say all there is to know about its order, are few
+// where few matter, and survive small changes of the program better than a list of everything that
+// happened.
 #pragma once
 
 #include <cstddef>

@@ -87,7 +87,8 @@ class TestScheduler {
   bool step();
   // Until nothing is ready at the present time. Returns how often a task had the processor.
   std::size_t step_until_idle();
-  // Moves time by that much. On the way everything that is due happens, in its order and at its time.
+  // Moves time by that much. On the way everything that is due happens, in its order and at its
+  // time.
   void advance(Duration delay);
   // Lets time jump from one thing that is due to the next, until no task and no event is left.
   // Throws Deadlock when tasks are left that nothing can wake.
@@ -131,10 +132,10 @@ class TestScheduler {
   // drives the scheduler.
   void at(Duration delay, std::function<void()> event);
 
-  // Gives what is awaited a value or an error, from outside of any task. Whoever would have completed
-  // it later gets Errc::already_settled; of an external promise, the later completion is ignored and
-  // counted. An error of the same kind when it is settled already, or a completion of an external
-  // promise is under way.
+  // Gives what is awaited a value or an error, from outside of any task. Whoever would have
+  // completed it later gets Errc::already_settled; of an external promise, the later completion is
+  // ignored and counted. An error of the same kind when it is settled already, or a completion of
+  // an external promise is under way.
   template <class T>
   void complete(const Future<T>& future, ValueOf<T> value) {
     pending(future).complete(scheduler_, std::move(value));

@@ -1,8 +1,8 @@
-// Everything that a log does to the world outside, in one place, so that tests can put another world
-// under it: one that tears writes, loses what was not synced, and fails.
+// Everything that a log does to the world outside, in one place, so that tests can put another
+// world under it: one that tears writes, loses what was not synced, and fails.
 //
-// What is awaited goes through the reactor of the scheduler and blocks nobody else, unless there is nobody who
-// could be blocked; what is not is short, or is done before anything else runs.
+// What is awaited goes through the reactor of the scheduler and blocks nobody else, unless there is
+// nobody who could be blocked; what is not is short, or is done before anything else runs.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,8 @@ struct Unreadable {
   std::string why;
 };
 
-// The bytes of a file as they were when it was opened for reading; of a disk that is in use, a copy.
+// The bytes of a file as they were when it was opened for reading; of a disk that is in use, a
+// copy.
 class DiskContent {
  public:
   virtual ~DiskContent() = default;
@@ -57,8 +58,8 @@ struct WholeFile {
 class DiskLock {
  public:
   virtual ~DiskLock() = default;
-  // False when the lock file was removed or replaced, so that another process may have it. What was synced before a
-  // call that gives true is seen by the next owner.
+  // False when the lock file was removed or replaced, so that another process may have it. What was
+  // synced before a call that gives true is seen by the next owner.
   virtual bool held() noexcept { return true; }
 };
 
@@ -80,11 +81,12 @@ class Disk {
   // An IoError (EEXIST) when there is something of that name.
   virtual Task<void> rename_new(std::string from, std::string to);
   virtual Task<void> remove(std::string path) = 0;
-  // Gives the room behind the first `size` bytes of a file back, or does nothing. After a crash the file may have
-  // the old length.
+  // Gives the room behind the first `size` bytes of a file back, or does nothing. After a crash the
+  // file may have the old length.
   virtual Task<void> shorten(std::string path, std::uint64_t size);
-  // Writes files into a directory, in place of those of the same names. When the call returns, all files and their
-  // names are on the disk. A crash before that leaves any part of them. A disk that can does this with one sync.
+  // Writes files into a directory, in place of those of the same names. When the call returns, all
+  // files and their names are on the disk. A crash before that leaves any part of them. A disk that
+  // can does this with one sync.
   virtual Task<void> write_files(std::string directory, std::vector<WholeFile> files);
   // Until creations, renames and removals in a directory are on the disk.
   virtual Task<void> sync_directory(std::string path) = 0;

@@ -1,22 +1,25 @@
 // A write-ahead log that is open for writing.
 //
 //   std::shared_ptr<Log> log = co_await Log::open(LogOptions("wal"), index);
-//   log->append(task, entry, Level::sync, &ticket);      // plain call; the ticket is told when it is synced
+//   log->append(task, entry, Level::sync, &ticket);      // plain call; the ticket is told when it
+//                                                        // is synced
 //   co_await log->flush();
 //   co_await log->close();                               // ShutdownMarker, synced
 //
-// A system task of the scheduler writes what has been appended, syncs it, and tells those who wait; what is
-// appended meanwhile goes with the next sync. There is no timer: a record waits for those who are ready at
-// the same time and for nothing else, so one alone is synced at once, and five hundred that come together share a sync. The task exists while there is something to
-// write, so that a log at rest keeps no scheduler running.
+// A system task of the scheduler writes what has been appended, syncs it, and tells those who wait;
+// what is appended meanwhile goes with the next sync. There is no timer: a record waits for those
+// who are ready at the same time and for nothing else, so one alone is synced at once, and five
+// hundred that come together share a sync. The task exists while there is something to write, so
+// that a log at rest keeps no scheduler running.
 //
-// One process at a time: the directory is locked, and each owner has a higher epoch than the one before. When the lock file
-// is removed and another process becomes the owner, the first one notices at its next sync: nobody is told that a record is
-// safe, and the log is sealed with Errc::log_fenced.
+// One process at a time: the directory is locked, and each owner has a higher epoch than the one
+// before. When the lock file is removed and another process becomes the owner, the first one
+// notices at its next sync: nobody is told that a record is safe, and the log is sealed with
+// Errc::log_fenced.
 //
-// When a write or a sync fails, the log is sealed: what was not synced by then fails with Errc::log_sealed, so
-// does every later append, and the files are left as they are. Nothing is tried again: after a failed
-// sync nobody knows what is on the disk.
+// When a write or a sync fails, the log is sealed: what was not synced by then fails with
+// Errc::log_sealed, so does every later append, and the files are left as they are. Nothing is
+// tried again: after a failed sync nobody knows what is on the disk.
 #pragma once
 
 #include <cstddef>
@@ -47,10 +50,11 @@ using LogCounters = StoreCounters;
 
 class Log : public std::enable_shared_from_this<Log> {
  public:
-  // Locks the directory, reads what is there into `index`, and begins to write behind it. Errc::log_busy when
-  // another process has it.
+  // Locks the directory, reads what is there into `index`, and begins to write behind it.
+  // Errc::log_busy when another process has it.
   static Task<std::shared_ptr<Log>> open(LogOptions options, LogIndex& index);
-  // Reads a log and writes nothing: what is appended stays in memory, and is never synced. Takes no lock.
+  // Reads a log and writes nothing: what is appended stays in memory, and is never synced. Takes no
+  // lock.
   static std::shared_ptr<Log> look_at(LogOptions options, LogIndex& index);
   virtual ~Log();
   Log(const Log&) = delete;
@@ -60,8 +64,9 @@ class Log : public std::enable_shared_from_this<Log> {
   // Errc::log_sealed, or Errc::bad_argument for a line that is too long.
   std::uint64_t append(TaskLog& task, Entry entry, Level level = Level::lazy,
                        Ticket* ticket = nullptr);
-  // Adds a value to the payload of the record that is appended next. A value that is too long for a line is put beside
-  // the log, before that record, which names it. The record must be appended before the next suspension.
+  // Adds a value to the payload of the record that is appended next. A value that is too long for a
+  // line is put beside the log, before that record, which names it. The record must be appended
+  // before the next suspension.
   void add_value(std::string& payload, const std::string& value);
   // A record as a line of a file of its task (see LineReader), also one that is not written yet.
   std::string line(const TaskLog& task, const Position& position);
@@ -70,16 +75,18 @@ class Log : public std::enable_shared_from_this<Log> {
   std::string line_alone(const TaskLog& task, const Position& position);
   // Closes the files that were read for that.
   void forget_lines() noexcept { reader_.forget(); }
-  // Removes the values beside the log that are neither among these nor were put aside after watch_values(). Gives how
-  // many.
+  // Removes the values beside the log that are neither among these nor were put aside after
+  // watch_values(). Gives how many.
   Task<std::size_t> remove_values_except(std::unordered_set<std::string> needed);
   void watch_values() noexcept;
-  // A line that was made from one of another task: it keeps its time and its number. Its checksum is of no account.
+  // A line that was made from one of another task: it keeps its time and its number. Its checksum
+  // is of no account.
   void append_copy(TaskLog& task, std::string_view line);
-  // Compaction, where tasks share files: from begin_moving() on lines go into another segment, and the records of a
-  // task that are before it are copied behind all others by move(), or when it appends the next. When that
-  // was done for all who are still needed, forget() removes what is before. Where each task has its file, there is
-  // nothing to move, and forget() removes those of the tasks that it is given.
+  // Compaction, where tasks share files: from begin_moving() on lines go into another segment, and
+  // the records of a task that are before it are copied behind all others by move(), or when it
+  // appends the next. When that was done for all who are still needed, forget() removes what is
+  // before. Where each task has its file, there is nothing to move, and forget() removes those of
+  // the tasks that it is given.
   virtual void begin_moving() {}
   // True when anything was.
   virtual bool move(TaskLog&) { return false; }
@@ -139,8 +146,9 @@ class Log : public std::enable_shared_from_this<Log> {
   virtual Task<void> end() = 0;
   // A new segment: its first line.
   std::string owner_payload(std::uint32_t segment, std::uint64_t after) const;
-  // Throws Errc::log_fenced when another process may own the log. What was synced before a call that returns is read
-  // by the next owner; so it is called between each sync and the first who is told.
+  // Throws Errc::log_fenced when another process may own the log. What was synced before a call
+  // that returns is read by the next owner; so it is called between each sync and the first who is
+  // told.
   void require_owner() const;
   void tell(Batch& batch) noexcept;
   void written(std::size_t bytes) noexcept;

@@ -24,8 +24,9 @@ class LogOptions {
 
   std::string directory;
   Layout layout = Layout::journal;
-  // Of the journal: how large its segments become. An owner begins with a small one, and each is four times as large
-  // as the one before. At least 4 KiB; a record that is longer than a segment makes its segment longer.
+  // Of the journal: how large its segments become. An owner begins with a small one, and each is
+  // four times as large as the one before. At least 4 KiB; a record that is longer than a segment
+  // makes its segment longer.
   std::size_t segment_size = std::size_t{16} << 20;
   // Whoever wants to append more than this without any of it being synced has to wait.
   std::size_t most_queued = std::size_t{1} << 20;
@@ -37,7 +38,8 @@ class LogOptions {
   std::shared_ptr<StoreProvider> provider{};  // default: the files of `directory`
 };
 
-// The store of a host: that of `options.provider`, or the log in `options.directory`, which is locked and read.
+// The store of a host: that of `options.provider`, or the log in `options.directory`, which is
+// locked and read.
 Task<std::shared_ptr<RecordStore>> claim_store(LogOptions options);
 // The same to read only, beside the process that writes it.
 std::shared_ptr<RecordStore> look_at_store(LogOptions options);

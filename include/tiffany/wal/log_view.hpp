@@ -1,10 +1,11 @@
-// Reads a log beside the process that writes it: for tools and reports. Takes no lock and changes nothing.
+// Reads a log beside the process that writes it: for tools and reports. Takes no lock and changes
+// nothing.
 //
 //   wal::LogView log(disk, "wal", wal::Layout::journal);
 //   for (const Uuid& task : log.tasks()) print(log.lines(task));
 //
-// The writer may compact the log meanwhile. Then the log is read anew, and a task that has left for the archive is read
-// there.
+// The writer may compact the log meanwhile. Then the log is read anew, and a task that has left for
+// the archive is read there.
 #pragma once
 
 #include <string>
@@ -27,8 +28,8 @@ class LogView {
   // Those in the log and, with `archived`, those that only the archive has.
   std::vector<Uuid> tasks(bool archived = false) const;
   bool has(const Uuid& task) const;
-  // The records of a task, as lines of a file of that task. Errc::unknown_durable when there is no such task,
-  // Errc::log_damaged when they cannot be read.
+  // The records of a task, as lines of a file of that task. Errc::unknown_durable when there is no
+  // such task, Errc::log_damaged when they cannot be read.
   std::vector<std::string> lines(const Uuid& task);
   // Closes the files that were read for that.
   void forget() noexcept { reader_.forget(); }
@@ -41,7 +42,8 @@ class LogView {
   std::string directory_;
   Layout layout_;
   std::string
-      mark_;  // as it was before the log was read: another one says that the log has to be read anew
+      mark_;  // as it was before the log was read: another one says that the log has to be read
+              // anew
   LogIndex index_;
   LineReader reader_;
 };

@@ -1,7 +1,8 @@
-// A disk in memory, for tests of what lies in a log when a process dies: bytes that were not synced then are lost, and what
-// the dead process still tries has no effect and never returns, until another has taken the lock. Nothing takes time, but
-// everything lets other tasks run first. Files that were made, renamed or removed stay so, and no write is torn: for
-// these there are other tests.
+// A disk in memory, for tests of what lies in a log when a process dies: bytes that were not synced
+// then are lost, and what the dead process still tries has no effect and never returns, until
+// another has taken the lock. Nothing takes time, but everything lets other tasks run first. Files
+// that were made, renamed or removed stay so, and no write is torn: for these there are other
+// tests.
 //
 //   auto disk = std::make_shared<wal::MemoryDisk>();
 //   wal::LogOptions options("wal");

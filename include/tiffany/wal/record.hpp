@@ -1,11 +1,13 @@
-// One record of the write-ahead log: a JSON object on a line of its own. docs/17-wal.md is the format.
+// One record of the write-ahead log: a JSON object on a line of its own. docs/17-wal.md is the
+// format.
 //
-//   {"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"StepEnd","task_id":"6f1c...","step":"charge#1",
-//    "result":7,"seq":4,"tid":12,"vt":1200345,"loc":"order.cpp:31","cause":3,"crc":"e3069283"}
+//   {"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"StepEnd","task_id":"6f1c...",
+//    "step":"charge#1","result":7,"seq":4,"tid":12,"vt":1200345,"loc":"order.cpp:31",
+//    "cause":3,"crc":"e3069283"}
 //
-// The members before and after the payload always come in this order, so that a scan finds what it needs
-// without parsing: the type and the task at the front, the number of the record and the checksum at the
-// end. The checksum is the CRC-32C of everything before `,"crc"`.
+// The members before and after the payload always come in this order, so that a scan finds what it
+// needs without parsing: the type and the task at the front, the number of the record and the
+// checksum at the end. The checksum is the CRC-32C of everything before `,"crc"`.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +61,8 @@ enum class Level : std::uint8_t {
   lazy,  // with the next one that is
 };
 
-// What a record says besides its payload. `payload` is the members of a JSON object, without braces.
+// What a record says besides its payload. `payload` is the members of a JSON object, without
+// braces.
 struct Entry {
   RecordType type;
   std::string_view task;  // its UUID, as text
@@ -78,7 +81,8 @@ struct Entry {
 void append_line(std::string& out, const Entry& entry, std::string_view ts, std::uint32_t seed,
                  bool first_of_batch);
 
-// Microseconds since 1970, as in "2026-11-16T07:48:00.123456Z"; always 27 characters until the year 10000.
+// Microseconds since 1970, as in "2026-11-16T07:48:00.123456Z"; always 27 characters until the year
+// 10000.
 std::string text_of_time(std::int64_t microseconds);
 std::optional<std::int64_t> parse_time(std::string_view text) noexcept;
 

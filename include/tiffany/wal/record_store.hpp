@@ -1,11 +1,13 @@
-// Where durable tasks keep their records. A host knows no more of its storage than this: no files, segments, positions.
+// Where durable tasks keep their records. A host knows no more of its storage than this: no files,
+// segments, positions.
 //
-// The log of a directory is one, in both of its layouts (open_log_store); a table of a database can be another: see
-// docs/decisions/0020-record-store.md for what an implementation has to promise.
+// The log of a directory is one, in both of its layouts (open_log_store); a table of a database can
+// be another: see docs/decisions/0020-record-store.md for what an implementation has to promise.
 //
-// One process at a time claims a store; each claim has a higher epoch than the one before, and appends of an earlier
-// claim end as AppendEnd::fenced. Records of one task are written in the order in which they were appended, and a record
-// is never on the disk without those of the same task before it.
+// One process at a time claims a store; each claim has a higher epoch than the one before, and
+// appends of an earlier claim end as AppendEnd::fenced. Records of one task are written in the
+// order in which they were appended, and a record is never on the disk without those of the same
+// task before it.
 //
 // Not thread-safe: a store belongs to the scheduler it was claimed in.
 #pragma once
@@ -27,7 +29,8 @@
 
 namespace tiffany::wal {
 
-// What a store knows of a task without reading its records. It stays where it is until the task is dropped.
+// What a store knows of a task without reading its records. It stays where it is until the task is
+// dropped.
 struct StoredTask {
   Uuid id;
   std::uint64_t last_seq = 0;
@@ -47,11 +50,12 @@ void note_record(StoredTask& task, const RecordView& record);
 // How a store was found when it was claimed.
 struct StoreState {
   std::vector<std::string> damage;  // a sentence for each place
-  // Damage that may have hurt tasks which nobody can name: an id that the store does not know may have been used.
-  // Empty: there is none.
+  // Damage that may have hurt tasks which nobody can name: an id that the store does not know may
+  // have been used. Empty: there is none.
   std::string unresolved;
   std::string
-      retired_damage;  // the ids of tasks that have left the archive cannot be read; empty: they can
+      retired_damage;     // the ids of tasks that have left the archive cannot be read; empty: they
+                          // can
   std::uint64_t cut = 0;  // bytes of an unfinished write, which nobody was told of
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
@@ -100,12 +104,13 @@ class RecordStore {
   virtual std::vector<StoredTask*> list() = 0;
   // A task to append records of.
   virtual StoredTask& add(const Uuid& id) = 0;
-  // Gives the record its number in its task. `ticket` is for Level::sync. Throws Errc::log_sealed, or
-  // Errc::bad_argument for a record that is too long; nothing has changed then. A Checkpoint takes the place of all
-  // records before it but the first.
+  // Gives the record its number in its task. `ticket` is for Level::sync. Throws Errc::log_sealed,
+  // or Errc::bad_argument for a record that is too long; nothing has changed then. A Checkpoint
+  // takes the place of all records before it but the first.
   virtual std::uint64_t append(StoredTask& task, Entry entry, Level level = Level::lazy,
                                Ticket* ticket = nullptr) = 0;
-  // A line that was made from one of another task: it keeps its time and its number; its checksum is made anew.
+  // A line that was made from one of another task: it keeps its time and its number; its checksum
+  // is made anew.
   virtual void append_copy(StoredTask& task, std::string_view line) = 0;
   // What has been appended is written now, also if nobody waits for it.
   virtual void hurry() = 0;
@@ -116,22 +121,22 @@ class RecordStore {
   virtual ManualResetEvent& room() noexcept { return always_; }
   virtual const StoreCounters& counters() const noexcept { return counters_; }
 
-  // As lines with their line breaks, also those that are not written yet. Errc::log_damaged when one cannot be read.
+  // As lines with their line breaks, also those that are not written yet. Errc::log_damaged when
+  // one cannot be read.
   virtual std::vector<std::string> read(const StoredTask& task) = 0;
   // One of them. `alone`: nothing is kept in memory for the next.
   virtual std::string read_one(const StoredTask& task, std::size_t which, bool alone);
   // How many there are, and how many bytes they have.
   virtual std::size_t count(const StoredTask& task);
   virtual std::uint64_t bytes(const StoredTask& task);
-  // Of all tasks, with what is kept though nobody needs it. Zero: drop() gives no room free, so that it need not be
-  // called for that.
+  // Of all tasks, with what is kept though nobody needs it. Zero: drop() gives no room free, so
+  // that it need not be called for that.
   virtual std::uint64_t bytes() const noexcept { return 0; }
   // Frees what was kept for reading.
   virtual void done_reading() noexcept {}
 
-  // ---- Long values ----
-  // Adds a value to the payload of the record that is appended next, which must be before the next suspension: the value
-  // itself, or a reference to it.
+  // ---- Long values ---- Adds a value to the payload of the record that is appended next, which
+  // must be before the next suspension: the value itself, or a reference to it.
   virtual void add_value(std::string& payload, const std::string& value) = 0;
   // The value that a member of a record means. Errc::log_damaged when it cannot be read.
   virtual std::string value_of(std::string_view json) = 0;
@@ -143,17 +148,18 @@ class RecordStore {
     Uuid id;
     std::uint64_t last_seq = 0;
   };
-  // Copies them. When it returns they are there, as far as the number of their last record when each was copied.
+  // Copies them. When it returns they are there, as far as the number of their last record when
+  // each was copied.
   virtual Task<std::vector<Copied>> archive(std::vector<const StoredTask*> tasks) = 0;
-  // They leave the store: from the call on nobody may use their StoredTasks. What is not needed any more is given
-  // free. Gives how many of the other tasks had to be written again.
+  // They leave the store: from the call on nobody may use their StoredTasks. What is not needed any
+  // more is given free. Gives how many of the other tasks had to be written again.
   virtual Task<std::size_t> drop(std::vector<Uuid> tasks) = 0;
   virtual bool archived(const Uuid& id) = 0;
   // All lines. Empty when it is not there.
   virtual std::string read_archived(const Uuid& id) = 0;
   virtual std::vector<ArchivedTask> list_archive() = 0;
-  // They leave the archive, if they are there, and only their ids are kept, the youngest `most` of all. Gives how many
-  // ids are known no more.
+  // They leave the archive, if they are there, and only their ids are kept, the youngest `most` of
+  // all. Gives how many ids are known no more.
   virtual Task<std::size_t> retire(std::vector<Uuid> ids, std::size_t most) = 0;
   virtual bool retired(const Uuid& id) const noexcept = 0;
 
@@ -176,7 +182,8 @@ class LogOptions;
 class StoreProvider {
  public:
   virtual ~StoreProvider();
-  // From now on no earlier claim can append. Errc::log_busy when another process holds one that cannot be fenced.
+  // From now on no earlier claim can append. Errc::log_busy when another process holds one that
+  // cannot be fenced.
   virtual Task<std::shared_ptr<RecordStore>> claim(LogOptions options) = 0;
   // To read only: what is appended goes nowhere, and no ticket is told.
   virtual std::shared_ptr<RecordStore> look(LogOptions options) = 0;

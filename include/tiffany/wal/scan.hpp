@@ -1,9 +1,10 @@
-// Reading a log back: every line is checked, every record is found by its task, and what is wrong is
-// told from what was merely not finished when the power went.
+// Reading a log back: every line is checked, every record is found by its task, and what is wrong
+// is told from what was merely not finished when the power went.
 //
-// Only the last batch of the last file can be unfinished: it was written and its sync had not come back,
-// so nobody depends on it. It is cut off. A line that is wrong anywhere else is damage. The tasks that
-// it may have belonged to are quarantined: nothing of theirs runs until somebody has looked.
+// Only the last batch of the last file can be unfinished: it was written and its sync had not come
+// back, so nobody depends on it. It is cut off. A line that is wrong anywhere else is damage. The
+// tasks that it may have belonged to are quarantined: nothing of theirs runs until somebody has
+// looked.
 #pragma once
 
 #include <cstddef>
@@ -86,8 +87,8 @@ class LogIndex {
   std::vector<Uuid>
       named;  // tasks whose ids can be read in what is damaged; they may have lost records
 
-  // Damage that may have hurt tasks which nobody can name, and that nobody has accepted: an id that is not in this
-  // index may have been used. Null when there is none.
+  // Damage that may have hurt tasks which nobody can name, and that nobody has accepted: an id that
+  // is not in this index may have been used. Null when there is none.
   const Damage* unresolved() const noexcept;
   TaskLog* find(const Uuid& id) const noexcept;
   TaskLog& at(const Uuid& id);
@@ -97,8 +98,8 @@ class LogIndex {
   std::unordered_map<Uuid, TaskLog*, UuidHash> by_id_;
 };
 
-// What the checksums of a segment begin with. Another one for each segment: a line that is left from the
-// last time the file was used is not taken for a record.
+// What the checksums of a segment begin with. Another one for each segment: a line that is left
+// from the last time the file was used is not taken for a record.
 std::uint32_t seed_of_segment(std::uint32_t number);
 std::string segment_name(std::uint32_t number);
 std::uint32_t number_of_segment(std::string_view name) noexcept;  // zero when it is no name of one
@@ -108,33 +109,37 @@ std::string base_text(std::uint32_t segment);
 std::string mark_text(std::uint32_t segment, std::uint64_t size);
 inline constexpr std::uint32_t kMostSegments = 99'999'999;  // eight digits
 
-// The layout of the log in a directory; none when the directory holds no log. Errc::log_layout when there are files of
-// both layouts.
+// The layout of the log in a directory; none when the directory holds no log. Errc::log_layout when
+// there are files of both layouts.
 std::optional<Layout> layout_of(Disk& disk, const std::string& directory);
 std::string_view name_of(Layout layout) noexcept;
 
-// The same beside a process that writes the log and may be compacting it: what is seen half moved is read again.
-// Errc::log_busy when the log does not hold still.
+// The same beside a process that writes the log and may be compacting it: what is seen half moved
+// is read again. Errc::log_busy when the log does not hold still.
 LogIndex scan_beside_writer(Disk& disk, const std::string& directory, Layout layout);
-// Another text after each compaction of a journal: positions that were found before are not valid any more.
+// Another text after each compaction of a journal: positions that were found before are not valid
+// any more.
 std::string compaction_mark(Disk& disk, const std::string& directory);
-// In the layout with files, the file `sizes` holds a line of this length for each task: how much of its file is on the
-// disk. Like `synced`, it is a hint that is written after each sync and not synced itself.
+// In the layout with files, the file `sizes` holds a line of this length for each task: how much of
+// its file is on the disk. Like `synced`, it is a hint that is written after each sync and not
+// synced itself.
 inline constexpr std::size_t kSizesLine = 64;
 std::string sizes_line(const Uuid& task, std::uint64_t size);
 // How the file `accepted` names a damage: by its place.
 std::string accepted_line(const Damage& damage);
 
-// Reads all of a log. Never changes anything, needs no lock, and throws only for what cannot be read. `without_base`: the
-// file that says where a journal begins is damaged; read every segment that is there.
+// Reads all of a log. Never changes anything, needs no lock, and throws only for what cannot be
+// read. `without_base`: the file that says where a journal begins is damaged; read every segment
+// that is there.
 LogIndex scan(Disk& disk, const std::string& directory, Layout layout, bool without_base = false);
 
-// Reads records where a scan has found them. Keeps the segments that it has read, up to 64 MiB of them; from others it
-// reads a line at a time.
+// Reads records where a scan has found them. Keeps the segments that it has read, up to 64 MiB of
+// them; from others it reads a line at a time.
 class LineReader {
  public:
   LineReader(Disk& disk, std::string directory) : disk_(disk), directory_(std::move(directory)) {}
-  // With its line break, as it would be in a file of its task. Errc::log_damaged when it is no record any more.
+  // With its line break, as it would be in a file of its task. Errc::log_damaged when it is no
+  // record any more.
   std::string read(const TaskLog& task, const Position& position);
   std::vector<std::string> read_all(const TaskLog& task);
   // The same as read(), of one line by itself: no file is kept.

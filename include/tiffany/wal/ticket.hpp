@@ -1,6 +1,7 @@
 // Waiting for a record to be on the disk.
 //
-// A Ticket is told once how its append ended: see AppendEnd. One that is destroyed before is not told.
+// A Ticket is told once how its append ended: see AppendEnd. One that is destroyed before is not
+// told.
 #pragma once
 
 #include <cstdint>

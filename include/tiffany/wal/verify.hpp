@@ -1,5 +1,6 @@
-// Everything that can be checked of a log without the code of its tasks: each line, each segment, each file of the
-// archive, each value that lies beside the log. Changes nothing, and runs beside a writer.
+// Everything that can be checked of a log without the code of its tasks: each line, each segment,
+// each file of the archive, each value that lies beside the log. Changes nothing, and runs beside a
+// writer.
 #pragma once
 
 #include <cstddef>

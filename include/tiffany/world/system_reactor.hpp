@@ -1,5 +1,5 @@
-// The operating system as a reactor: io_uring where the kernel allows it, epoll otherwise, and a few
-// threads for what both cannot do.
+// The operating system as a reactor: io_uring where the kernel allows it, epoll otherwise, and a
+// few threads for what both cannot do.
 //
 // Which one is decided at the first operation, and can be asked for: by system_reactor(kind), or by
 // the environment variable TIFFANY_REACTOR=uring|epoll|automatic for those that were not told. Any

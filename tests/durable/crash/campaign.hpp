@@ -1,11 +1,12 @@
-// A crash campaign: a process full of durable tasks is killed with SIGKILL, at moments drawn from a seed, and started
-// again, until it has ended all of them. Then everything that happened outside is counted.
+// A crash campaign: a process full of durable tasks is killed with SIGKILL, at moments drawn from a
+// seed, and started again, until it has ended all of them. Then everything that happened outside is
+// counted.
 //
 //   Campaign campaign(Layout::journal, 1000, 200, seed, directory);
 //   campaign.run();                     // campaign.complaints is what is wrong
 //
-// It goes in rounds. Each has its own log: one run without a kill, to compare with; then one that is killed, up to
-// `kKillsOfARound` times, and ends; then the log is opened once more.
+// It goes in rounds. Each has its own log: one run without a kill, to compare with; then one that
+// is killed, up to `kKillsOfARound` times, and ends; then the log is opened once more.
 #pragma once
 
 #include <poll.h>
@@ -24,8 +25,8 @@
 
 namespace tiffany::crash {
 
-// When a worker is killed: some time after it began or after its log was open, or after a number of messages, before
-// or after the last is answered.
+// When a worker is killed: some time after it began or after its log was open, or after a number of
+// messages, before or after the last is answered.
 class Fate {
  public:
   Fate() = default;

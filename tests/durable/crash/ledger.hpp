@@ -1,5 +1,5 @@
-// What a watcher of a crash campaign knows: every effect that took place outside of the worker, and everything that
-// the worker has acknowledged. It outlives each worker, and says what is wrong.
+// What a watcher of a crash campaign knows: every effect that took place outside of the worker, and
+// everything that the worker has acknowledged. It outlives each worker, and says what is wrong.
 #pragma once
 
 #include <algorithm>
@@ -125,8 +125,8 @@ class Ledger {
     check_order(name);
     return "done";
   }
-  // The end of an effect is on the disk before the next one of the same task begins: so nobody may ask
-  // for an earlier one again.
+  // The end of an effect is on the disk before the next one of the same task begins: so nobody may
+  // ask for an earlier one again.
   void check_order(const std::string& name) {
     const std::size_t dot = name.find('.');
     const int index = std::stoi(name.substr(dot + 1));

@@ -1,7 +1,8 @@
-// How the worker of a crash campaign speaks to the process that watches it: messages over a socket, of which each
-// arrives whole or not at all, however the worker ends.
+// How the worker of a crash campaign speaks to the process that watches it: messages over a socket,
+// of which each arrives whole or not at all, however the worker ends.
 //
-//   I who.index key value    an effect by a service that knows keys: done once for each. Answered by a word.
+//   I who.index key value    an effect by a service that knows keys: done once for each. Answered
+//                            by a word.
 //   M who.index key value    one by a service that does not: done each time
 //   T who.index key value    one in a database that keeps the key beside it
 //   F key                    has that one taken place? The answer is the value, or "none"
@@ -16,7 +17,8 @@
 //   R number result          a result was given
 //   D                        all tasks have ended, and the log is closed
 //
-// `who` is a task, or a child of one; `index` counts its effects, in the order in which it has them.
+// `who` is a task, or a child of one; `index` counts its effects, in the order in which it has
+// them.
 #pragma once
 
 #include <sys/socket.h>

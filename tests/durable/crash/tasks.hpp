@@ -1,5 +1,5 @@
-// The tasks of a crash campaign: a bit of everything that a durable task can do. What each returns depends on its number
-// alone, however often the process was killed on the way.
+// The tasks of a crash campaign: a bit of everything that a durable task can do. What each returns
+// depends on its number alone, however often the process was killed on the way.
 #pragma once
 
 #include <chrono>

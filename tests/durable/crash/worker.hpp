@@ -1,5 +1,6 @@
-// One life of the worker of a crash campaign: it opens the log, starts what is not there yet, sends signals,
-// keeps promises, and waits for results. Whatever was acknowledged in an earlier life it does not do again.
+// One life of the worker of a crash campaign: it opens the log, starts what is not there yet, sends
+// signals, keeps promises, and waits for results. Whatever was acknowledged in an earlier life it
+// does not do again.
 #pragma once
 
 #include <exception>

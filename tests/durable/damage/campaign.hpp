@@ -1,8 +1,10 @@
-// Logs of durable tasks are damaged in every way that a directory can be, and opened. What must be true afterwards: no step
-// that may happen once at most has happened twice, and what was acknowledged is there, or somebody is told otherwise.
+// Logs of durable tasks are damaged in every way that a directory can be, and opened. What must be
+// true afterwards: no step that may happen once at most has happened twice, and what was
+// acknowledged is there, or somebody is told otherwise.
 //
-// Each sample takes one of some logs, damages a copy of it, and lets two processes work with it, one after the other. Then
-// the log is repaired, or the loss is accepted, and another process works with what is left.
+// Each sample takes one of some logs, damages a copy of it, and lets two processes work with it,
+// one after the other. Then the log is repaired, or the loss is accepted, and another process works
+// with what is left.
 #pragma once
 
 #include <sys/stat.h>
@@ -77,8 +79,9 @@ class Campaign {
     for (std::uint64_t i = 0; i < lives; ++i) {
       const bool whole = below(2) == 0;
       world.live(below(2) == 0, whole ? World::kToTheEnd : 50 + below(1500));
-      // Not after the last: what says how far the log was synced is a hint that goes with the power, and damage that
-      // comes right after that cannot always be told from an unfinished write (docs/17-wal.md).
+      // Not after the last: what says how far the log was synced is a hint that goes with the
+      // power, and damage that comes right after that cannot always be told from an unfinished
+      // write (docs/17-wal.md).
       const bool power = below(3) == 0 && i + 1 < lives;
       if (power) world.disk = world.disk->reboot(Reboot::lost());
     }
@@ -179,7 +182,8 @@ class Campaign {
     world.disk = world.disk->reboot(Reboot::lost());
     const wal::LogIndex index = wal::scan(*world.disk, kDirectory, world.layout);
     if (!index.damage.empty()) return "damage after the repair: " + index.damage[0].text();
-    // Ids that neither the log nor the report can name were given up: whoever starts them again knows that.
+    // Ids that neither the log nor the report can name were given up: whoever starts them again
+    // knows that.
     for (int i = 0; i < 2; ++i) {
       const Life life = world.live(below(2) == 0, World::kToTheEnd, report.unnamed);
       if (!life.opened) return "a repaired log cannot be opened: " + life.refusals.front();

@@ -1,5 +1,6 @@
-// Durable tasks with effects that may happen once at most, a ledger of those effects, and a client that remembers what it
-// was told. The log is on a disk that a test can damage between two processes, or under one.
+// Durable tasks with effects that may happen once at most, a ledger of those effects, and a client
+// that remembers what it was told. The log is on a disk that a test can damage between two
+// processes, or under one.
 #pragma once
 
 #include <cstdint>
@@ -148,7 +149,8 @@ class World {
     return error;
   }
 
-  // Opens a host, lets the client do all it wants, and ends without a word; or with one, when `close`.
+  // Opens a host, lets the client do all it wants, and ends without a word; or with one, when
+  // `close`.
   Life live(bool close = false, std::size_t most_slices = kToTheEnd, bool known_only = false) {
     Life life;
     const std::exception_ptr error =

@@ -1,5 +1,5 @@
-//! The workloads of bench/io on tokio's current_thread runtime, one in each module. See ../README.md
-//! for the definitions.
+//! The workloads of bench/io on tokio's current_thread runtime, one in each module. See
+//! ../README.md for the definitions.
 
 mod channel;
 #[path = "../../../support/tokio/runner.rs"]

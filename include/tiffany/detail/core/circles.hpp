@@ -1,8 +1,8 @@
 // Finds closed circles of waits while the rest of the program goes on (Options::circles).
 //
-// A wait does not look for a circle that it closes, which would make every join dearer; it only leaves
-// the id of its task here. The look comes when no task is ready, begins at those tasks, because the last
-// wait of a circle is the one that closes it, and passes each task once.
+// A wait does not look for a circle that it closes, which would make every join dearer; it only
+// leaves the id of its task here. The look comes when no task is ready, begins at those tasks,
+// because the last wait of a circle is the one that closes it, and passes each task once.
 #pragma once
 
 #include <cstddef>

@@ -18,8 +18,8 @@ namespace detail {
 
 class ExceptionFlight {
  public:
-  // An exception leaves a frame of this task. Where to note the places of its frames, innermost first;
-  // null when they were noted, because it has left a deeper frame before.
+  // An exception leaves a frame of this task. Where to note the places of its frames, innermost
+  // first; null when they were noted, because it has left a deeper frame before.
   AwaitStack* leaves(const std::exception_ptr& error, TaskId task) noexcept;
   // An exception is about to be thrown into the running task that has a trace from elsewhere.
   void comes(const std::exception_ptr& error, AsyncTracePtr origin) noexcept {
@@ -38,8 +38,8 @@ class ExceptionFlight {
                          const std::exception_ptr& error) const noexcept;
 
  private:
-  // The exception that was thrown last, until the turn is over. It is held for so long because a later
-  // one may be made at the same address, and would be taken for it.
+  // The exception that was thrown last, until the turn is over. It is held for so long because a
+  // later one may be made at the same address, and would be taken for it.
   std::exception_ptr error_;
   AsyncTracePtr origin_;  // the trace it had when it came into the task
   TaskId task_;           // whose frames it has left; none yet when it has just come

@@ -1,5 +1,5 @@
-// An external promise, as its scheduler knows it: something that may still hold a reference when the
-// scheduler ends.
+// An external promise, as its scheduler knows it: something that may still hold a reference when
+// the scheduler ends.
 #pragma once
 
 namespace tiffany {

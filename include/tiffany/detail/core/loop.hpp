@@ -1,5 +1,5 @@
-// The loop of a scheduler: what it keeps, which task has the next slice, and what a switch does. The
-// scheduler (core/scheduler.hpp) is the door to it.
+// The loop of a scheduler: what it keeps, which task has the next slice, and what a switch does.
+// The scheduler (core/scheduler.hpp) is the door to it.
 #pragma once
 
 #include <cstddef>
@@ -110,16 +110,16 @@ class Loop {
   TaskRecord* running_ = nullptr;
   std::int64_t budget_ = 0;
   std::uint64_t trace_ = 0;
-  // Slices begun so far: the head of the ring that is being emptied, plus a base. One number less for
-  // the hot loop to keep up to date.
+  // Slices begun so far: the head of the ring that is being emptied, plus a base. One number less
+  // for the hot loop to keep up to date.
   ReadyQueue::Ring* ring_ = &policy_ring_;
   std::uint64_t slice_base_ = 0;
   std::size_t last_head_ = 0;    // where the head is when the loop must look at more than the ring
   std::uint64_t turn_end_ = 0;   // the slice after which the turn is over
   std::uint64_t budget_of_ = 0;  // the slice that the budget is for
-  // Not zero while the records of tasks that only yield must be looked at all the same: how many wait
-  // in the queue with a cancel to be thrown, or ended where they are in it, and one when something
-  // has come to the running task.
+  // Not zero while the records of tasks that only yield must be looked at all the same: how many
+  // wait in the queue with a cancel to be thrown, or ended where they are in it, and one when
+  // something has come to the running task.
   mutable std::uint32_t alarms_ = 0;
   mutable bool alarm_for_running_ = false;
   bool clock_runs_;  // by itself, also within a turn

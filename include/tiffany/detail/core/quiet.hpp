@@ -1,4 +1,5 @@
-// Notices when everything has waited for something from outside for longer than Options::quiet_limit.
+// Notices when everything has waited for something from outside for longer than
+// Options::quiet_limit.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The bodies of core/scheduler.hpp and detail/core/loop.hpp that are templates, or that a switch needs inline.
+// The bodies of core/scheduler.hpp and detail/core/loop.hpp that are templates, or that a switch
+// needs inline.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +55,8 @@ inline bool detail::Loop::delivers_now(TaskRecord& task) noexcept {
   return false;
 }
 
-// A task that is alone goes on at once, but not for longer than the loop said it would: timers, other
-// threads and less urgent tasks must be looked at.
+// A task that is alone goes on at once, but not for longer than the loop said it would: timers,
+// other threads and less urgent tasks must be looked at.
 inline bool detail::Loop::stays_on(TaskRecord& task, TaskState state) noexcept {
   if (ring_->head != last_head_ && ready_.empty()) {
     ++slice_base_;

@@ -7,8 +7,8 @@
 namespace tiffany::detail {
 
 struct Trampoline {
-  // The frame to resume next: a callee that begins, or a caller whose callee has ended. Null when the
-  // task made a system call that suspends it. Or one of the two marks below.
+  // The frame to resume next: a callee that begins, or a caller whose callee has ended. Null when
+  // the task made a system call that suspends it. Or one of the two marks below.
   static inline constinit thread_local void* next = nullptr;
 
   // The outermost frame has ended.

@@ -1,5 +1,5 @@
-// Watches slices: how long each took (Options::watch), and how many calls a task has made since it last
-// waited (Options::watch_steps). It is measured beside the loop and decides nothing.
+// Watches slices: how long each took (Options::watch), and how many calls a task has made since it
+// last waited (Options::watch_steps). It is measured beside the loop and decides nothing.
 #pragma once
 
 #include <cstdint>

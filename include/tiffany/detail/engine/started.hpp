@@ -1,5 +1,5 @@
-// What race, any, gather and all_settled start: a child task for each call and Task that they were given,
-// beside the handles that they were given. All of it has ended when they return or throw.
+// What race, any, gather and all_settled start: a child task for each call and Task that they were
+// given, beside the handles that they were given. All of it has ended when they return or throw.
 #pragma once
 
 #include <array>
