@@ -17,30 +17,31 @@ import sys
 
 # By what they reach. The variants that glibc adds (64, _chk, __isoc99_) are cut off before.
 DOOR = {
-    "files": """open openat creat close read pread readv preadv preadv2 write pwrite writev pwritev
-    pwritev2
-        fsync fdatasync syncfs sync sync_file_range ftruncate truncate fallocate posix_fallocate
-        rename renameat renameat2 link linkat symlink readlink realpath unlink unlinkat remove mkdir
-        mkdirat rmdir stat lstat fstat fstatat statx access faccessat opendir readdir closedir
-        scandir flock lockf fcntl ioctl fopen freopen fdopen tmpfile mkstemp mkdtemp sendfile
-        copy_file_range splice chmod fchmod inotify_init1 inotify_add_watch inotify_rm_watch
-        posix_openpt grantpt unlockpt ptsname_r""",
-    "sockets": """socket socketpair bind listen connect accept accept4 setsockopt getsockopt
-    getsockname
-        getpeername shutdown send sendto sendmsg sendmmsg recv recvfrom recvmsg recvmmsg getaddrinfo
-        getnameinfo gethostbyname if_nametoindex if_indextoname getifaddrs""",
-    "pipes and waiting": """pipe pipe2 dup dup2 dup3 eventfd poll ppoll select pselect epoll_create
-        epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 timerfd_create signalfd""",
-    "clocks": """clock_gettime clock_getres gettimeofday time times clock nanosleep clock_nanosleep
-    usleep
+    "files": """
+        open openat creat close read pread readv preadv preadv2 write pwrite writev pwritev
+        pwritev2 fsync fdatasync syncfs sync sync_file_range ftruncate truncate fallocate
+        posix_fallocate rename renameat renameat2 link linkat symlink readlink realpath unlink
+        unlinkat remove mkdir mkdirat rmdir stat lstat fstat fstatat statx access faccessat opendir
+        readdir closedir scandir flock lockf fcntl ioctl fopen freopen fdopen tmpfile mkstemp
+        mkdtemp sendfile copy_file_range splice chmod fchmod inotify_init1 inotify_add_watch
+        inotify_rm_watch posix_openpt grantpt unlockpt ptsname_r""",
+    "sockets": """
+        socket socketpair bind listen connect accept accept4 setsockopt getsockopt getsockname
+        getpeername shutdown send sendto sendmsg sendmmsg recv recvfrom recvmsg recvmmsg
+        getaddrinfo getnameinfo gethostbyname if_nametoindex if_indextoname getifaddrs""",
+    "pipes and waiting": """
+        pipe pipe2 dup dup2 dup3 eventfd poll ppoll select pselect epoll_create epoll_create1
+        epoll_ctl epoll_wait epoll_pwait epoll_pwait2 timerfd_create signalfd""",
+    "clocks": """
+        clock_gettime clock_getres gettimeofday time times clock nanosleep clock_nanosleep usleep
         sleep sched_yield""",
     "entropy": "getrandom getentropy rand rand_r random srand srandom arc4random",
-    "processes": """fork vfork posix_spawn posix_spawnp execv execve execvp execl waitpid waitid
-    wait wait3
+    "processes": """
+        fork vfork posix_spawn posix_spawnp execv execve execvp execl waitpid waitid wait wait3
         wait4 kill killpg getpid getppid gettid getuid geteuid uname gethostname system popen
         setpgid setsid syscall""",
-    "signals": """signal sigaction sigprocmask pthread_sigmask pthread_kill raise sigwait
-    sigwaitinfo
+    "signals": """
+        signal sigaction sigprocmask pthread_sigmask pthread_kill raise sigwait sigwaitinfo
         sigtimedwait sigsuspend""",
     "threads": "pthread_create",
 }
@@ -78,12 +79,12 @@ def reached_by(names):
 
 
 def objects_below(tree):
-    """(module/source, path) of the objects of the library; of a unity build (module/unity,
-    path).""" root = pathlib.Path(tree) / "CMakeFiles" / "tiffany.dir"
+    """(module/source, path) of each object of the library; (module/unity, path) in a unity build."""
+    root = pathlib.Path(tree) / "CMakeFiles" / "tiffany.dir"
     unity = sorted((root / "Unity").glob("unity_src_*_cxx.cxx.o"))
     if unity:
-        return [(f"{path.name[len('unity_src_'):-len('_cxx.cxx.o')]}/unity", path) for path in
-        unity]
+        modules = [path.name[len("unity_src_"):-len("_cxx.cxx.o")] for path in unity]
+        return [(f"{module}/unity", path) for module, path in zip(modules, unity)]
     source = pathlib.Path(__file__).resolve().parent.parent / "src"
     found = []
     for path in sorted((root / "src").rglob("*.cpp.o")):

@@ -53,9 +53,8 @@ def main(report, explanations):
     for name, line in stale:
         print(f"NOT NEEDED {explanations}: {name}: {line}")
     if unexplained:
-        print(f"\n{unexplained} of the lines that no test runs have no explanation in
-        {explanations}. "
-              "Write a test, delete the line, or explain there why it cannot run.")
+        print(f"\n{unexplained} of the lines that no test runs have no explanation in "
+              f"{explanations}. Write a test, delete the line, or explain there why it cannot run.")
     if stale:
         print(f"\n{len(stale)} explanations in {explanations} are for lines that run, or are gone. "
               "Delete them.")
