@@ -79,7 +79,7 @@ def reached_by(names):
 
 
 def objects_below(tree):
-    """(module/source, path) of each object of the library; (module/unity, path) in a unity build."""
+    """(module/source, path) of each object of the library; (module/unity, path) with unity."""
     root = pathlib.Path(tree) / "CMakeFiles" / "tiffany.dir"
     unity = sorted((root / "Unity").glob("unity_src_*_cxx.cxx.o"))
     if unity:
