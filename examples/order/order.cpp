@@ -17,30 +17,30 @@ struct Order {
 };
 TIFFANY_JSON(Order, name, customer, what, euro);
 
-// ---- The world outside: what it did is in its ledger, whatever happens to us ----
+// ---- The services outside: what they did is in their ledger, whatever happens to us ----
 
 // The warehouse and the carrier, and the bank when it gives money back, know idempotency keys: a
 // call that they have seen changes nothing.
-Task<void> once_by_key(World& world, std::string who, std::string what, std::string key) {
-  if (world.ledger.has(key)) {
-    world.say(who + ": asked again, with a key that it knows: nothing to do");
+Task<void> once_by_key(Services& services, std::string who, std::string what, std::string key) {
+  if (services.ledger.has(key)) {
+    services.say(who + ": asked again, with a key that it knows: nothing to do");
   } else {
-    world.ledger.add(who, what, key);
-    world.say(who + ": " + what);
+    services.ledger.add(who, what, key);
+    services.say(who + ": " + what);
   }
-  co_await world.reach(who + " has " + what);
+  co_await services.reach(who + " has " + what);
 }
 
 // The bank does not when it takes money: it does that as often as it is told to.
-Task<void> take_money(World& world, Order order) {
+Task<void> take_money(Services& services, Order order) {
   const std::string what = "taken " + std::to_string(order.euro) + " euro from " + order.customer;
-  world.ledger.add("bank", what, "order " + order.name);
-  world.say("bank: " + what);
-  co_await world.reach("bank has " + what);
+  services.ledger.add("bank", what, "order " + order.name);
+  services.say("bank: " + what);
+  co_await services.reach("bank has " + what);
 }
-bool money_was_taken(World& world, const Order& order) {
-  const bool taken = world.ledger.has("order " + order.name);
-  world.say(std::string("bank: looks it up: ") + (taken ? "it was" : "it was not"));
+bool money_was_taken(Services& services, const Order& order) {
+  const bool taken = services.ledger.has("order " + order.name);
+  services.say(std::string("bank: looks it up: ") + (taken ? "it was" : "it was not"));
   return taken;
 }
 
@@ -50,7 +50,7 @@ Durable<void> charge(Flow& flow, Order order) {
   bool unknown = false;
   try {
     co_await flow.step("charge", StepOptions().at_most_once(),
-                       [&] { return take_money(World::the(), order); });
+                       [&] { return take_money(Services::the(), order); });
   } catch (const Error& e) {
     if (e.code() != Errc::step_unknown) throw;
     unknown = true;
@@ -58,15 +58,15 @@ Durable<void> charge(Flow& flow, Order order) {
   if (!unknown) co_return;
   // The process died while the bank was at it. To try again could cost the customer twice.
   const bool taken = co_await flow.step("look it up", [&] {
-    World::the().say(order.name + ": was the money taken? Ask, and do not try again");
-    return money_was_taken(World::the(), order);
+    Services::the().say(order.name + ": was the money taken? Ask, and do not try again");
+    return money_was_taken(Services::the(), order);
   });
   if (!taken) throw std::runtime_error("the bank was not reached");
 }
 
 Durable<std::string> order(Flow& flow, Order order) {
   co_await flow.step("reserve", [&](Attempt& attempt) {
-    return once_by_key(World::the(), "warehouse", "reserved " + order.what, attempt.key());
+    return once_by_key(Services::the(), "warehouse", "reserved " + order.what, attempt.key());
   });
 
   // A promise that somebody outside keeps, by its id. The timer is on the clock of the wall.
@@ -85,7 +85,7 @@ Durable<std::string> order(Flow& flow, Order order) {
     co_await charge(flow, order);
     co_await flow.step("ship", [&](Attempt& attempt) {
       if (order.what == "a samovar") throw std::runtime_error("the carrier takes no samovars");
-      return once_by_key(World::the(), "carrier", "fetched " + order.what, attempt.key());
+      return once_by_key(Services::the(), "carrier", "fetched " + order.what, attempt.key());
     });
   } catch (const Error& e) {
     problem = e.what();
@@ -95,7 +95,7 @@ Durable<std::string> order(Flow& flow, Order order) {
   co_await flow.step("refund", StepOptions().retry(Retry(5, 10ms)), [&](Attempt& attempt) {
     const std::string what =
         "given " + std::to_string(order.euro) + " euro back to " + order.customer;
-    return once_by_key(World::the(), "bank", what, attempt.key());
+    return once_by_key(Services::the(), "bank", what, attempt.key());
   });
   co_return "refunded, because " + problem;
 }
@@ -103,7 +103,7 @@ Durable<std::string> order(Flow& flow, Order order) {
 // ---- The process ----
 
 // Lets the manager decide, when the order has come so far.
-Task<void> manager(Host& host, World& world, std::string name, Uuid id) {
+Task<void> manager(Host& host, Services& services, std::string name, Uuid id) {
   std::string promise;
   while (promise.empty()) {
     co_await sleep(1ms);
@@ -113,14 +113,14 @@ Task<void> manager(Host& host, World& world, std::string name, Uuid id) {
     } catch (const Error&) {  // not yet
     }
   }
-  world.say(name + ": waits for the manager, three days at most");
-  co_await world.reach(name + " waits");
-  world.say("manager: approved");
+  services.say(name + ": waits for the manager, three days at most");
+  co_await services.reach(name + " waits");
+  services.say("manager: approved");
   co_await host.complete(*Uuid::parse(promise), true);
 }
 
 Task<void> work(std::string directory) {
-  World world(directory);
+  Services services(directory);
   Registry types;
   types.add("order", 1, order);
   Host host(types, wal::LogOptions(directory + "/wal"));
@@ -131,12 +131,12 @@ Task<void> work(std::string directory) {
     const Uuid id = Uuid::derived(Uuid(), each.name);  // so that a second start is the same task
     const auto known = host.info(id);
     if (known && known->status == DurableStatus::completed) continue;
-    if (!known) world.say(each.name + ": begins");
+    if (!known) services.say(each.name + ": begins");
     co_await host.start_as(id, "order", each);
     co_await scope([&](Scope& s) -> Task<void> {
-      s.spawn(manager, std::ref(host), std::ref(world), each.name, id);
+      s.spawn(manager, std::ref(host), std::ref(services), each.name, id);
       const std::string end = co_await host.result<std::string>(id);
-      world.say(each.name + ": " + end);
+      services.say(each.name + ": " + end);
     });
   }
   co_await host.close();

@@ -56,14 +56,14 @@ class Ledger {
   std::string path_;
 };
 
-// What the process sees of the world.
-class World {
+// What the process sees of the services.
+class Services {
  public:
-  explicit World(const std::string& directory) : ledger(directory + "/ledger") { the_ = this; }
-  ~World() { the_ = nullptr; }
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
-  static World& the() { return *the_; }
+  explicit Services(const std::string& directory) : ledger(directory + "/ledger") { the_ = this; }
+  ~Services() { the_ = nullptr; }
+  Services(const Services&) = delete;
+  Services& operator=(const Services&) = delete;
+  static Services& the() { return *the_; }
 
   void say(const std::string& text) {
     std::printf("say %s\n", text.c_str());
@@ -79,7 +79,7 @@ class World {
   const Ledger ledger;
 
  private:
-  static inline World* the_ = nullptr;
+  static inline Services* the_ = nullptr;
   ByteStream input_{Descriptor(0), false};
   BufferedReader<ByteStream> answers_{input_};
 };
