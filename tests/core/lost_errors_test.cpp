@@ -198,19 +198,21 @@ TEST(LostErrors, AnExternalPromiseThatWasFailedAndThatNobodyLookedAtIsReported) 
 
 // ---- The end of a scheduler ----
 
-// Throws from the moment when it is told to, and never gives a task again.
+// Throws three times from the moment when it is told to, and then gives tasks again. (One that never
+// does keeps the records of its tasks for ever.)
 class Refusing final : public ReadyPolicy {
  public:
   explicit Refusing(const bool& refuses) : refuses_(refuses) {}
   void push(TaskRecord& task) override { order_->push(task); }
   TaskRecord& pop() override {
-    if (refuses_) throw std::runtime_error("no order today");
+    if (refuses_ && left_-- > 0) throw std::runtime_error("no order today");
     return order_->pop();
   }
   std::size_t size() const noexcept override { return order_->size(); }
 
  private:
   const bool& refuses_;
+  int left_ = 3;
   std::unique_ptr<ReadyPolicy> order_ = fifo_order();
 };
 
