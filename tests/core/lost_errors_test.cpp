@@ -198,8 +198,8 @@ TEST(LostErrors, AnExternalPromiseThatWasFailedAndThatNobodyLookedAtIsReported) 
 
 // ---- The end of a scheduler ----
 
-// Throws three times from the moment when it is told to, and then gives tasks again. (One that never
-// does keeps the records of its tasks for ever.)
+// Throws three times from the moment when it is told to, and then gives tasks again. (One that
+// never does keeps the records of its tasks for ever.)
 class Refusing final : public ReadyPolicy {
  public:
   explicit Refusing(const bool& refuses) : refuses_(refuses) {}
