@@ -137,7 +137,7 @@ void Dependencies::refuse(TaskRecord& task, Waitable& failed) noexcept {
         DependencyFailed(task.describe(), failed.describe(), failed.error()));
     failed.mark_observed();
   } catch (const std::bad_alloc&) {
-    // What is to fail and has nothing to fail with, fails with this; see Scheduler::end_unbegun.
+    // What is to fail and has nothing to fail with, fails with this; see Loop::end_unbegun.
   }
 }
 

@@ -1,4 +1,4 @@
-// T3: system calls that the scheduler has never heard of. docs/07-system-calls.md quotes these.
+// T3: system calls that the scheduler has never heard of. docs/07-system-calls.md has another.
 #include "tiffany/core/system_call.hpp"
 
 #include <gtest/gtest.h>

@@ -134,8 +134,8 @@ class Options {
     turn_ = tasks;
     return std::move(*this);
   }
-  // Seeds what the runtime draws itself (UUIDs). Unset: from the operating system with a real
-  // clock, zero with a virtual one.
+  // Seeds what the runtime draws itself (UUIDs). Unset: from the entropy of the World
+  // (core/world.hpp); zero where that has none, as with a virtual clock.
   Options&& seed(std::uint64_t value) && {
     seed_ = value;
     return std::move(*this);

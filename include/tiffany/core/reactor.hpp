@@ -82,7 +82,7 @@ class Reactor {
   std::size_t in_flight_ = 0;
 };
 
-// The operating system: its monotonic clock, and io_uring or epoll; see io/system_reactor.hpp.
+// The operating system: its monotonic clock, and io_uring or epoll; see world/system_reactor.hpp.
 // Takes nothing from the system before the first operation.
 std::unique_ptr<Reactor> system_reactor();
 // The monotonic clock of the operating system, and nothing else.

@@ -21,7 +21,7 @@
 // when `finish` can be called, which then follows at once, with nothing in between. Otherwise, and
 // when the task's quantum is spent, `start` is called as for every other.
 //
-// docs/07-system-calls.md builds one step by step; tests/core/system_call_test.cpp is that example.
+// docs/07-system-calls.md explains an example; tests/core/system_call_test.cpp has others.
 #pragma once
 
 #include <concepts>

@@ -1,7 +1,7 @@
 // Where durable tasks keep their records. A host knows no more of its storage than this: no files,
 // segments, positions.
 //
-// The log of a directory is one, in both of its layouts (open_log_store); a table of a database can
+// The log of a directory is one, in both of its layouts (claim_store); a table of a database can
 // be another: see docs/decisions/0020-record-store.md for what an implementation has to promise.
 //
 // One process at a time claims a store; each claim has a higher epoch than the one before, and
