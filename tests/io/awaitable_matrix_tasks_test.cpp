@@ -54,7 +54,7 @@ struct OfDirectoryWalk {
   static constexpr const char* name = "directory walk";
   struct Walked : Extra {
     Walked() {
-      for (const char* name : {"a", "b", "c"}) std::ofstream(directory / name) << "x";
+      for (const char* entry : {"a", "b", "c"}) std::ofstream(directory / entry) << "x";
     }
     TemporaryDirectory directory;
     DirectoryWalk walk{directory.path()};
