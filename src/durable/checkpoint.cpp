@@ -1,17 +1,17 @@
 // Checkpoints: the state of a task takes the place of its history, and its code begins anew from
 // there.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
-#include "durable/payload.hpp"
+#include "durable/records.hpp"
 #include "tiffany/wal/values.hpp"
 
 namespace tiffany {
 
-using detail::Payload;
 using detail::SlotKind;
 using wal::Level;
 using wal::RecordType;
@@ -35,16 +35,13 @@ FlowState::Slot* FlowState::issue_checkpoint(const std::string& given,
   }
   const bool whole = mailbox_size() > wal::kLongestValue;
   const std::string mail = mailbox_json(whole);
-  Payload payload(payload_);
-  payload.value("state", *host_.store_, state);
-  if (records_waits()) payload.raw("number", std::to_string(checkpoint_ + 1));
-  whole ? payload.value("mailbox", *host_.store_, mail) : payload.raw("mailbox", mail);
-  if (cancelled_) payload.text("cancelled", *cancelled_);
+  std::optional<std::string> cancelled = cancelled_;
   for (const detail::Arrival& arrival : arrivals_) {
-    if (arrival.kind != detail::Arrival::Kind::cancel || cancelled_) continue;
-    payload.text("cancelled", arrival.id);
-    break;
+    if (arrival.kind != detail::Arrival::Kind::cancel || cancelled) continue;
+    cancelled = arrival.id;
   }
+  records::Checkpoint::write(payload_, *host_.store_, state, records_waits() ? checkpoint_ + 1 : 0,
+                             mail, whole, cancelled);
   // Until here nothing has changed: the append may be refused.
   auto made = std::make_unique<Slot>(*this, SlotKind::checkpoint, "checkpoint");
   Slot* const slot = made.get();

@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "durable/excerpt.hpp"
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
-#include "durable/payload.hpp"
+#include "durable/records.hpp"
 
 namespace tiffany {
 
 using detail::Command;
 using detail::hash_of;
-using detail::Payload;
 using detail::SlotKind;
 using wal::Level;
 using wal::RecordType;
@@ -34,12 +34,7 @@ FlowState::Slot* FlowState::issue_child(const std::string& type, const std::stri
   if (recorded == nullptr) {
     // After a checkpoint or a retry, the names of children come again.
     uuid = Uuid::derived(log_.id, "child " + id + " " + generation_);
-    Payload(payload_)
-        .text("op", "spawn")
-        .text("id", id)
-        .text("child", uuid.text())
-        .text("hash", hash)
-        .text("type", result.shape);
+    records::Asked::child(payload_, id, uuid, hash, result.shape);
     command = append(RecordType::Command, payload_, &site);
   }
   Slot* const slot = make_slot(SlotKind::child, std::move(id), recorded, site);

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "durable/fields.hpp"
 #include "durable/hosted_task.hpp"
+#include "durable/records.hpp"
 #include "tiffany/durable/limits.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/wal/record.hpp"
@@ -34,9 +34,10 @@ std::unique_ptr<HostCore::HostedTask> HostCore::from_archive(const Uuid& id) {
       entry->log.id = id;
       wal::note_record(entry->log, view);
       entry->spawn = content.substr(0, content.find('\n') + 1);
-      const detail::Fields fields(wal::view_of(entry->spawn).payload);
-      entry->type_name = fields.text("name");
-      entry->version = static_cast<int>(fields.number("version"));
+      const wal::RecordView first = wal::view_of(entry->spawn);
+      records::Spawn begun = records::Spawn::read(detail::Fields(first.payload));
+      entry->type_name = std::move(begun.name);
+      entry->version = begun.version;
       entry->end = line + "\n";
       entry->unread = true;
       entry->status = status_at_end(entry->log);

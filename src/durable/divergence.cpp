@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "durable/excerpt.hpp"
 #include "durable/hosted_task.hpp"
-#include "durable/payload.hpp"
 #include "tiffany/base/json_reader.hpp"
 
 namespace tiffany {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "durable/fields.hpp"
 #include "durable/flow_state.hpp"
+#include "durable/records.hpp"
 #include "tiffany/wal/record.hpp"
 #include "tiffany/wal/values.hpp"
 
@@ -60,16 +60,6 @@ class History {
   std::unordered_map<std::string, std::size_t> by_id_;
 };
 
-template <class Value>
-Arrival arrival_of(const Fields& fields, std::string id, const Value& value) {
-  Arrival arrival;
-  arrival.id = std::move(id);
-  arrival.failed = fields.has("error");
-  arrival.unknown = fields.has("unknown");
-  arrival.value = arrival.failed ? fields.text("error") : value("result");
-  return arrival;
-}
-
 }  // namespace
 
 void FlowState::load(const std::vector<std::string>& lines) {
@@ -85,10 +75,6 @@ void FlowState::load(const std::vector<std::string>& lines) {
     bytes += line.size();
     const Fields fields(view.payload, text);
     const std::int64_t time = wal::parse_time(view.ts).value_or(0);
-    // A value may lie beside the log.
-    const auto value = [&](std::string_view name) {
-      return host_.store_->value_of(fields.raw(name));
-    };
     const auto remember = [&](const char* kind, std::string id) -> Command& {
       Command& recorded = history.command(kind, std::move(id));
       if (recorded.seq == 0) recorded.seq = view.seq;
@@ -101,73 +87,81 @@ void FlowState::load(const std::vector<std::string>& lines) {
       arrival.seq = view.seq;
       history.arrivals.push_back(std::move(arrival));
     };
+    const auto settled = [&] {
+      records::Result result = records::Result::read(fields);
+      Arrival arrival;
+      arrival.id = std::move(result.of);
+      arrival.failed = result.failed;
+      arrival.unknown = result.unknown;
+      arrival.value =
+          result.failed ? std::move(result.value) : host_.store_->value_of(result.value);
+      came(std::move(arrival));
+    };
     switch (view.type) {
-      case RecordType::Spawn:
-        arguments = value("args");
-        log_version_ = static_cast<int>(fields.number("version"));
-        rules_ = static_cast<int>(fields.number("rules"));
+      case RecordType::Spawn: {
+        const records::Spawn begun = records::Spawn::read(fields);
+        arguments = host_.store_->value_of(begun.args);
+        log_version_ = begun.version;
+        rules_ = begun.rules;
         now = time;
-        if (fields.has("fork_of")) {
-          seed_ = Uuid::parse(fields.text("fork_of")).value_or(Uuid()).hash();
+        if (!begun.fork_of.empty()) {
+          seed_ = Uuid::parse(begun.fork_of).value_or(Uuid()).hash();
           random = Random(seed_, "durable task");
         }
         break;
+      }
       case RecordType::StepStart: {
-        Command& recorded = remember("step", fields.text("step"));
+        records::StepStart start = records::StepStart::read(fields);
+        Command& recorded = remember("step", std::move(start.step));
         recorded.begun = true;
-        recorded.due = wal::parse_time(fields.text("due")).value_or(0);
-        recorded.lost = recorded.due == 0;
-        recorded.attempts = static_cast<int>(fields.number("attempt"));
-        recorded.details = fields.text("details");
+        recorded.due = start.due;
+        recorded.lost = start.due == 0;
+        recorded.attempts = start.attempt;
+        recorded.details = std::move(start.details);
         break;
       }
       case RecordType::StepEnd:
-        remember("step", fields.text("step"));
-        came(arrival_of(fields, fields.text("step"), value));
+        remember("step", records::command_id(view, fields));
+        settled();
         break;
       case RecordType::Command: {
-        const std::string op = fields.text("op");
-        if (op == "retry") {
-          history.forget_from(fields.text("from"));
+        records::Asked asked = records::Asked::read(fields);
+        if (asked.op == "retry") {
+          history.forget_from(asked.from);
           generation_ = std::to_string(view.seq);
-        } else if (op == "pause") {
+        } else if (asked.op == "pause") {
           history.nothing_was_lost();
-        } else if (op == "timer" || op == "promise" || op == "spawn" || op == "version" ||
-                   op == "signal") {
-          Command& recorded = remember(op.c_str(), fields.text("id"));
-          recorded.shape = fields.text("type");
-          recorded.due = wal::parse_time(fields.text("until")).value_or(0);
-          recorded.value = static_cast<int>(fields.number("value"));
-          const std::string uuid = fields.text(op == "promise" ? "promise" : "child");
-          recorded.uuid = Uuid::parse(uuid).value_or(Uuid());
+        } else if (asked.by_code()) {
+          Command& recorded = remember(asked.op.c_str(), std::move(asked.id));
+          recorded.shape = std::move(asked.shape);
+          recorded.due = asked.due;
+          recorded.value = asked.value;
+          recorded.uuid = asked.uuid;
         }
         break;
       }
       case RecordType::Resumed:
       case RecordType::Approval:
-        if (fields.has("signal")) {
-          Arrival arrival = arrival_of(fields, fields.text("signal"), value);
-          arrival.kind = Arrival::Kind::signal;
-          arrival.value = value("value");
-          came(std::move(arrival));
-        } else if (fields.has("cancel")) {
-          Arrival arrival = arrival_of(fields, fields.text("cancel"), value);
-          arrival.kind = Arrival::Kind::cancel;
+        if (std::optional<records::Sent> sent = records::Sent::read(fields)) {
+          Arrival arrival;
+          arrival.kind = sent->signal ? Arrival::Kind::signal : Arrival::Kind::cancel;
+          arrival.id = std::move(sent->name);
+          if (sent->signal) arrival.value = host_.store_->value_of(sent->value);
           came(std::move(arrival));
         } else {
-          came(arrival_of(fields, fields.text("of"), value));
+          settled();
         }
         break;
-      case RecordType::Checkpoint:
+      case RecordType::Checkpoint: {
+        records::Checkpoint checkpoint = records::Checkpoint::read(fields);
         history.clear();
-        saved = value("state");
-        read_mailbox(fields.raw("mailbox"));
-        cancelled_.reset();
-        if (fields.has("cancelled")) cancelled_ = fields.text("cancelled");
+        saved = host_.store_->value_of(checkpoint.state);
+        read_mailbox(checkpoint.mailbox);
+        cancelled_ = std::move(checkpoint.cancelled);
         now = time;
-        begin_generation(records_waits() ? static_cast<std::uint64_t>(fields.number("number"))
-                                         : view.seq);
+        begin_generation(records_waits() ? checkpoint.number : view.seq);
         break;
+      }
       default:
         break;
     }

@@ -1,15 +1,11 @@
 // What can be done to the tasks of a host from outside.
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "durable/fields.hpp"
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
-#include "tiffany/base/json.hpp"
-#include "tiffany/engine/structured.hpp"
 
 namespace tiffany {
 

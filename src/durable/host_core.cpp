@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "durable/fields.hpp"
+#include "durable/excerpt.hpp"
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
-#include "durable/payload.hpp"
+#include "durable/records.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/structured.hpp"
@@ -156,9 +156,9 @@ void HostCore::require_same_start(const HostedTask& before, const Uuid& id, cons
     const std::string line =
         before.spawn.empty() ? store_->read_one(before.log, 0, true) : before.spawn;
     const wal::RecordView view = wal::view_of(line);
-    const detail::Fields fields(view.payload);
-    recorded_type = fields.text("name");
-    const std::string_view raw = fields.raw("args");
+    const records::Spawn begun = records::Spawn::read(detail::Fields(view.payload));
+    recorded_type = begun.name;
+    const std::string& raw = begun.args;
     same = raw == arguments ||
            (wal::belongs_aside(arguments) &&
             raw == wal::value_reference(wal::value_name(arguments), arguments.size()));
@@ -236,15 +236,8 @@ HostCore::HostedTask& HostCore::add_task(const DurableType& type, const Uuid& id
 
 void HostCore::append_spawn(HostedTask& entry, const std::string& arguments, Level level,
                             wal::Ticket* ticket) {
-  payload_ = "\"name\":";
-  JsonWriter(payload_).value(entry.type_name);
-  payload_ += ",\"version\":";
-  payload_ += std::to_string(entry.version);
-  payload_ += ",\"rules\":";
-  payload_ += std::to_string(kLogRules);
-  payload_ += ",\"args\":";
-  store_->add_value(payload_, arguments);
-  if (!entry.parent.nil()) payload_ += ",\"parent\":\"" + entry.parent.text() + "\"";
+  records::Spawn::write(payload_, *store_, entry.type_name, entry.version, kLogRules, arguments,
+                        entry.parent);
   const std::string id = entry.log.id.text();
   store_->append(entry.log, wal::Entry{RecordType::Spawn, id, payload_}, level, ticket);
 }
@@ -374,17 +367,13 @@ Task<void> HostCore::run(HostedTask* entry) {
 Task<void> HostCore::record_end(FlowState* flow, HostedTask* entry, DurableStatus status,
                                 std::string result) {
   const Changing changing(*entry, changed_);  // what comes now comes too late
+  const std::string trace = detail::hex(flow->trace);
   if (status == DurableStatus::completed) {
-    payload_ = "\"result\":";
-    store_->add_value(payload_, result);
+    records::End::exit(payload_, *store_, result, trace);
   } else {
     detail::make_recordable_sentence(result);
-    payload_ = std::string("\"reason\":\"") + std::string(name_of(status)) + "\",\"error\":";
-    JsonWriter(payload_).value(result);
+    records::End::abort(payload_, name_of(status), result, trace);
   }
-  payload_ += ",\"trace\":\"";
-  payload_ += detail::hex(flow->trace);
-  payload_ += '"';
   wal::Synced synced;
   try {
     flow->append(status == DurableStatus::completed ? RecordType::TaskExit : RecordType::TaskAbort,

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "durable/excerpt.hpp"
 #include "durable/flow_state.hpp"
 #include "tiffany/sync/event.hpp"
 
@@ -101,13 +102,6 @@ inline DurableStatus status_at_end(const wal::StoredTask& task) noexcept {
 }
 
 namespace detail {
-
-// Sixteen digits.
-inline std::string hex(std::uint64_t value) {
-  std::string text(16, '0');
-  for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
-  return text;
-}
 
 // Lets the task of a host await the code of a durable one. Gives nothing when the code has ended at
 // a checkpoint; its frames are destroyed with this object.

@@ -2,25 +2,14 @@
 #include <string>
 #include <utility>
 
-#include "durable/fields.hpp"
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
-#include "tiffany/base/json.hpp"
+#include "durable/records.hpp"
 #include "tiffany/engine/structured.hpp"
 
 namespace tiffany {
 
 using wal::RecordType;
-
-namespace {
-
-std::string retry_from(const std::string& step) {
-  std::string payload = "\"op\":\"retry\",\"from\":";
-  JsonWriter(payload).value(step);
-  return payload;
-}
-
-}  // namespace
 
 // ---- Who waits for whom ----
 
@@ -88,8 +77,8 @@ Task<void> HostCore::kill_now(HostedTask* task, std::string why) {
   if (task->log.ended) co_return;
   // First, so that none is left when we die before the end is recorded.
   for (const Uuid& child : children) co_await cancel_child(child);
-  std::string payload = "\"reason\":\"killed\",\"error\":";
-  JsonWriter(payload).value(why);
+  std::string payload;
+  records::End::abort(payload, "killed", why, {});
   co_await record(*task, RecordType::TaskAbort, payload);
   ended(*task, DurableStatus::cancelled, std::move(why));
 }
@@ -108,7 +97,7 @@ Task<void> HostCore::pause_now(HostedTask* task) {
   const Changing changing(*task, changed_);
   co_await stop(*task);
   require_alive(*task, "Host::pause");  // it may have ended meanwhile
-  co_await record(*task, RecordType::Command, R"("op":"pause","by":"operator")");
+  co_await record(*task, RecordType::Command, records::Asked::pause());
   task->status = DurableStatus::paused;
   task->detail = "by an operator";
 }
@@ -120,7 +109,7 @@ Task<void> HostCore::resume(Uuid id) {
   require_alive(task, "Host::resume");
   if (task.status == DurableStatus::running) co_return;
   require_type(task);
-  co_await shield(resume_now(&task, R"("op":"resume","by":"operator")"));
+  co_await shield(resume_now(&task, records::Asked::resume()));
 }
 
 // Nobody else appends to its log meanwhile: what was appended before this record is on the disk
@@ -156,7 +145,7 @@ Task<void> HostCore::retry(Uuid id, std::string from) {
                                           " is " + std::string(name_of(task.status)) + ".");
   }
   require_way_back(task, from);
-  co_await shield(resume_now(&task, retry_from(from)));
+  co_await shield(resume_now(&task, records::Asked::retry(from)));
 }
 
 void HostCore::require_type(HostedTask& task) {
@@ -202,12 +191,13 @@ void HostCore::require_no_promise(const HostedTask& task, const std::string& fro
   for (const std::string& line : store_->read(task.log)) {
     const wal::RecordView view = wal::view_of(line);
     const detail::Fields fields(view.payload);
-    const std::string id = fields.text(fields.has("step") ? "step" : "id");
+    const std::string id = records::command_id(view, fields);
     before = before && id != from;
-    if (before && view.type == RecordType::Command && fields.text("op") == "promise") {
+    if (before && view.type == RecordType::Command &&
+        records::Asked::read(fields).op == "promise") {
       open.push_back(id);
     }
-    if (view.type == RecordType::Approval) std::erase(open, fields.text("of"));
+    if (view.type == RecordType::Approval) std::erase(open, records::Result::read(fields).of);
     if (view.type == RecordType::Checkpoint) open.clear();
   }
   if (open.empty()) return;
@@ -224,9 +214,9 @@ Task<Uuid> HostCore::fork_now(HostedTask* task, std::string from) {
   const std::string of = task->log.id.text();
   std::vector<std::string> lines = store_->read(task->log);
   const wal::RecordView view = wal::view_of(lines[0]);
-  const detail::Fields fields(view.payload);
-  const bool again = fields.has("fork_of");  // a fork of a fork is one of the first
-  const std::string origin = again ? fields.text("fork_of") : of;
+  const records::Spawn begun = records::Spawn::read(detail::Fields(view.payload));
+  const bool again = !begun.fork_of.empty();  // a fork of a fork is one of the first
+  const std::string origin = again ? begun.fork_of : of;
   const Uuid id = new_id();
   HostedTask& made = add_entry(store_->add(id));
   const Changing changing(made, changed_);
@@ -247,7 +237,7 @@ Task<Uuid> HostCore::fork_now(HostedTask* task, std::string from) {
     line.replace(line.find(from_whom), from_whom.size(), to_whom);
     store_->append_copy(made.log, line);
   }
-  co_await resume_now(&made, retry_from(from));
+  co_await resume_now(&made, records::Asked::retry(from));
   co_return id;
 }
 

@@ -8,13 +8,11 @@
 #include "durable/fields.hpp"
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
-#include "durable/payload.hpp"
-#include "tiffany/base/json.hpp"
+#include "durable/records.hpp"
 
 namespace tiffany {
 
 using detail::Command;
-using detail::Payload;
 using detail::SlotKind;
 using wal::RecordType;
 
@@ -28,11 +26,7 @@ FlowState::Slot* FlowState::issue_promise(const std::string& name, const detail:
   std::uint64_t command = 0;
   if (recorded == nullptr) {
     uuid = Uuid::derived(log_.id, "promise " + name_outside() + "/" + id);
-    Payload(payload_)
-        .text("op", "promise")
-        .text("id", id)
-        .text("promise", uuid.text())
-        .text("type", type.shape);
+    records::Asked::promise(payload_, id, uuid, type.shape);
     command = append(RecordType::Command, payload_, &site);
   }
   Slot* const slot = make_slot(SlotKind::promise, std::move(id), recorded, site);
@@ -55,12 +49,14 @@ void HostCore::read_promises(HostedTask& entry) {
                         view.payload.find(R"("promise":)") != std::string_view::npos;
       if (!asks && view.type != RecordType::Approval) continue;
       const detail::Fields fields(view.payload);
-      if (asks && fields.text("op") == "promise") {
-        Asked& asked = at_rest_[Uuid::parse(fields.text("promise")).value_or(Uuid())];
-        asked = {entry.log.id, fields.text("id"), false};
+      if (asks) {
+        const records::Asked promise = records::Asked::read(fields);
+        if (promise.op != "promise") continue;
+        Asked& asked = at_rest_[promise.uuid];
+        asked = {entry.log.id, promise.id, false};
         by_name[asked.name] = &asked;
-      } else if (view.type == RecordType::Approval) {
-        const auto found = by_name.find(fields.text("of"));
+      } else {
+        const auto found = by_name.find(records::Result::read(fields).of);
         if (found != by_name.end()) found->second->kept = true;
       }
     }
@@ -128,15 +124,8 @@ Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success
     require_alive(*there.task, "Host::complete");
     const Held held(*there.task);
     const Changing changing(*there.task, changed_);
-    std::string payload = "\"of\":";
-    JsonWriter(payload).value(there.promise->name);
-    if (success) {
-      payload += ",\"result\":";
-      store_->add_value(payload, value);
-    } else {
-      payload += ",\"error\":";
-      JsonWriter(payload).value(value);
-    }
+    std::string payload;
+    records::Result::write(payload, *store_, there.promise->name, value, !success);
     there.promise->kept = true;
     co_await record(*there.task, RecordType::Approval, payload);
     co_return true;

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "durable/fields.hpp"
 #include "durable/hosted_task.hpp"
+#include "durable/records.hpp"
 #include "tiffany/base/hash.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/wal/record.hpp"
@@ -164,10 +164,10 @@ void HostCore::read_first(HostedTask& entry) {
     return;
   }
   try {
-    const detail::Fields fields(view.payload);
-    entry.type_name = fields.text("name");
-    entry.version = static_cast<int>(fields.number("version"));
-    entry.parent = Uuid::parse(fields.text("parent")).value_or(Uuid());
+    records::Spawn begun = records::Spawn::read(detail::Fields(view.payload));
+    entry.type_name = std::move(begun.name);
+    entry.version = begun.version;
+    entry.parent = begun.parent;
   } catch (const Error& error) {
     entry.status = DurableStatus::quarantined;
     entry.detail = "its first record cannot be read: " + std::string(error.what());
@@ -189,16 +189,16 @@ std::string HostCore::end_line(const HostedTask& entry, bool one_of_many) {
 HostCore::End HostCore::end_of(const HostedTask& entry, bool one_of_many) {
   const std::string line = end_line(entry, one_of_many);
   const wal::RecordView view = wal::view_of(line);
-  const detail::Fields fields(view.payload);
+  records::End recorded = records::End::read(detail::Fields(view.payload));
   End end;
-  end.trace = fields.text("trace");
+  end.trace = std::move(recorded.trace);
   if (view.type == RecordType::TaskExit) {
-    end.detail = store_->value_of(fields.raw("result"));
+    end.detail = store_->value_of(recorded.value);
     return end;
   }
-  const bool failed = fields.text("reason") == "failed";
+  const bool failed = recorded.reason == "failed";
   end.status = failed ? DurableStatus::failed : DurableStatus::cancelled;
-  end.detail = fields.text("error");
+  end.detail = std::move(recorded.value);
   return end;
 }
 
@@ -213,8 +213,7 @@ bool HostCore::has_command(const HostedTask& entry, std::string_view id) {
     const std::string line = store_->read_one(entry.log, i, false);
     const wal::RecordView view = wal::view_of(line);
     const detail::Fields fields(view.payload);
-    has = (fields.has("step") && fields.text("step") == id) ||
-          (view.type == RecordType::Command && fields.has("id") && fields.text("id") == id);
+    has = records::command_id(view, fields) == id;
   }
   return has;
 }

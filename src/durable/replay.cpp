@@ -5,13 +5,12 @@
 
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
-#include "durable/payload.hpp"
+#include "durable/records.hpp"
 #include "tiffany/base/hash.hpp"
 
 namespace tiffany {
 
 using detail::Command;
-using detail::Payload;
 using detail::SlotKind;
 using wal::RecordType;
 
@@ -96,7 +95,7 @@ int FlowState::version(std::string_view change, int oldest, int newest,
   if (recorded != nullptr) return recorded->value;
   if (differs) leave_code();
   if (left_over() != nullptr) return oldest;
-  Payload(payload_).text("op", "version").text("id", id).raw("value", std::to_string(newest));
+  records::Asked::version(payload_, id, newest);
   append(RecordType::Command, payload_, &site);
   return newest;
 }

@@ -1,20 +1,14 @@
 // How a command goes live when the log has no result of it, and how its result is recorded.
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
-#include "durable/payload.hpp"
-#include "tiffany/base/hash.hpp"
-#include "tiffany/wal/values.hpp"
+#include "durable/records.hpp"
 
 namespace tiffany {
 
-using detail::Command;
-using detail::hash_of;
-using detail::Payload;
 using detail::SlotKind;
 using wal::Level;
 using wal::RecordType;
@@ -81,16 +75,12 @@ void FlowState::settle(Slot& slot, RecordType type, std::string value, bool fail
       return;
     }
   }
-  Payload payload(payload_);
-  payload.text(slot.kind == SlotKind::step ? "step" : "of", slot.id);
-  if (slot.kind == SlotKind::step && !slot.hash.empty()) payload.text("hash", slot.hash);
-  if (failed) {
-    payload.text("error", value);
+  if (slot.kind == SlotKind::step) {
+    records::Result::write_of_step(payload_, *host_.store_, slot.id, slot.hash, value, failed,
+                                   unknown, slot.attempts);
   } else {
-    payload.value("result", *host_.store_, value);
+    records::Result::write(payload_, *host_.store_, slot.id, value, failed);
   }
-  if (unknown) payload.raw("unknown", "true");
-  if (slot.attempts > 1) payload.raw("attempts", std::to_string(slot.attempts));
   detail::Arrival arrival;
   arrival.slot = &slot;
   arrival.time = host_.store_->clock().now();

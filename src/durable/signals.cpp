@@ -8,7 +8,7 @@
 #include "durable/fields.hpp"
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
-#include "durable/payload.hpp"
+#include "durable/records.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/wal/values.hpp"
 
@@ -16,7 +16,6 @@ namespace tiffany {
 
 using detail::Arrival;
 using detail::Fields;
-using detail::Payload;
 using wal::Level;
 using wal::RecordType;
 
@@ -28,9 +27,7 @@ void FlowState::issue_signal(const std::string& name, const detail::ValueType& t
   const std::string hash = timed ? "within" : "";
   bool differs = false;
   if (match("signal", id, hash, site, differs, type.shape) != nullptr || differs) return;
-  Payload payload(payload_);
-  payload.text("op", "signal").text("id", id).text("type", type.shape);
-  if (timed) payload.text("hash", hash);
+  records::Asked::signal(payload_, id, type.shape, hash);
   append(RecordType::Command, payload_, &site);
 }
 
@@ -45,12 +42,7 @@ std::string FlowState::take_signal(const std::string& name) {
 std::shared_ptr<detail::Mail> FlowState::send(Arrival::Kind kind, std::string name,
                                               std::string value) {
   auto mail = std::make_shared<detail::Mail>();
-  payload_ = kind == Arrival::Kind::signal ? "\"signal\":" : "\"cancel\":";
-  JsonWriter(payload_).value(name);
-  if (kind == Arrival::Kind::signal) {
-    payload_ += ",\"value\":";
-    host_.store_->add_value(payload_, value);
-  }
+  records::Sent::write(payload_, *host_.store_, kind == Arrival::Kind::signal, name, value);
   Arrival arrival;
   arrival.kind = kind;
   arrival.id = std::move(name);
@@ -137,12 +129,8 @@ Task<void> HostCore::send(HostedTask* task, bool signal, std::string name, std::
     co_return;
   }
   const Changing changing(*task, changed_);
-  std::string payload = signal ? "\"signal\":" : "\"cancel\":";
-  JsonWriter(payload).value(name);
-  if (signal) {
-    payload += ",\"value\":";
-    store_->add_value(payload, value);
-  }
+  std::string payload;
+  records::Sent::write(payload, *store_, signal, name, value);
   co_await record(*task, RecordType::Resumed, payload);
 }
 

@@ -5,9 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "durable/excerpt.hpp"
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
-#include "durable/payload.hpp"
+#include "durable/records.hpp"
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/engine/spawn.hpp"
@@ -17,7 +18,6 @@ namespace tiffany {
 
 using detail::Command;
 using detail::hash_of;
-using detail::Payload;
 using detail::SlotKind;
 using wal::Level;
 using wal::RecordType;
@@ -188,13 +188,8 @@ void FlowState::go_live_step(Slot& slot) {
 
 void FlowState::record_start(Slot& slot, const std::source_location* site, Level level,
                              wal::Ticket* ticket) {
-  Payload payload(payload_);
-  payload.text("step", slot.id).raw("attempt", std::to_string(slot.attempts));
-  if (!slot.hash.empty()) payload.text("hash", slot.hash);
-  if (slot.options->effect == StepEffect::at_most_once) payload.text("effect", "at_most_once");
-  if (slot.options->effect == StepEffect::transactional) payload.text("effect", "transactional");
-  if (slot.due != 0) payload.text("due", wal::text_of_time(slot.due));
-  if (!slot.details.empty()) payload.text("details", slot.details);
+  records::StepStart::write(payload_, slot.id, slot.attempts, slot.hash, slot.options->effect,
+                            slot.due, slot.details);
   const std::uint64_t seq =
       append(RecordType::StepStart, payload_, site, slot.begun ? slot.command : 0, level, ticket);
   if (!slot.begun) slot.command = seq;

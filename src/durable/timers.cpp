@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "durable/hosted_task.hpp"
-#include "durable/payload.hpp"
+#include "durable/records.hpp"
 
 namespace tiffany {
 
 using detail::Command;
-using detail::Payload;
 using detail::SlotKind;
 using wal::RecordType;
 
@@ -54,11 +53,7 @@ FlowState::Slot* FlowState::issue_timer(Duration delay, const std::source_locati
   // Rounded up: never too early.
   const std::int64_t due =
       host_.store_->clock().now() + delay.count() / 1000 + (delay.count() % 1000 != 0 ? 1 : 0);
-  Payload(payload_)
-      .text("op", "timer")
-      .text("id", id)
-      .text("until", wal::text_of_time(due))
-      .text("hash", hash);
+  records::Asked::timer(payload_, id, due, hash);
   const std::uint64_t command = append(RecordType::Command, payload_, &site);
   Slot* const slot = make_slot(SlotKind::timer, std::move(id), nullptr, site);
   slot->due = due;

@@ -1,0 +1,33 @@
+// Texts as they are shown in sentences and compared with the log.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tiffany/base/hash.hpp"
+
+namespace tiffany::detail {
+
+// A little of a text that may be long, for sentences.
+inline std::string excerpt(std::string_view text) {
+  constexpr std::size_t kShown = 120;
+  if (text.size() <= kShown) return std::string(text);
+  std::size_t end = kShown;  // not within a character
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " bytes)";
+}
+
+// Sixteen digits.
+inline std::string hex(std::uint64_t value) {
+  std::string text(16, '0');
+  for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
+  return text;
+}
+
+inline std::string hash_of(std::string_view text) {
+  return text.empty() ? "" : detail::hex(hash_name(text));
+}
+
+}  // namespace tiffany::detail

@@ -1,0 +1,220 @@
+#include "durable/records.hpp"
+
+#include "tiffany/base/json.hpp"
+
+namespace tiffany::records {
+namespace {
+
+// Members of a payload, with the commas between them.
+class Payload {
+ public:
+  explicit Payload(std::string& out) : out_(out) { out_.clear(); }
+  Payload& text(std::string_view name, std::string_view value) {
+    begin(name);
+    JsonWriter(out_).value(value);
+    return *this;
+  }
+  Payload& raw(std::string_view name, std::string_view json) {
+    begin(name);
+    out_ += json;
+    return *this;
+  }
+  Payload& value(std::string_view name, wal::RecordStore& store, const std::string& json) {
+    begin(name);
+    store.add_value(out_, json);
+    return *this;
+  }
+
+ private:
+  void begin(std::string_view name) {
+    out_ += out_.empty() ? "\"" : ",\"";
+    out_ += name;
+    out_ += "\":";
+  }
+  std::string& out_;
+};
+
+Uuid uuid_in(const Fields& fields, std::string_view name) {
+  return Uuid::parse(fields.text(name)).value_or(Uuid());
+}
+std::int64_t time_in(const Fields& fields, std::string_view name) {
+  return wal::parse_time(fields.text(name)).value_or(0);
+}
+int int_in(const Fields& fields, std::string_view name) {
+  return static_cast<int>(fields.number(name));
+}
+
+void add_result(Payload& payload, wal::RecordStore& store, const std::string& value, bool failed) {
+  if (failed) {
+    payload.text("error", value);
+  } else {
+    payload.value("result", store, value);
+  }
+}
+
+}  // namespace
+
+void Spawn::write(std::string& out, wal::RecordStore& store, std::string_view name, int version,
+                  int rules, const std::string& args, const Uuid& parent) {
+  Payload payload(out);
+  payload.text("name", name).raw("version", std::to_string(version));
+  payload.raw("rules", std::to_string(rules)).value("args", store, args);
+  if (!parent.nil()) payload.text("parent", parent.text());
+}
+Spawn Spawn::read(const Fields& fields) {
+  Spawn spawn;
+  spawn.name = fields.text("name");
+  spawn.version = int_in(fields, "version");
+  spawn.rules = int_in(fields, "rules");
+  spawn.args = fields.raw("args");
+  spawn.parent = uuid_in(fields, "parent");
+  spawn.fork_of = fields.text("fork_of");
+  return spawn;
+}
+
+void StepStart::write(std::string& out, std::string_view step, int attempt, std::string_view hash,
+                      StepEffect effect, std::int64_t due, std::string_view details) {
+  Payload payload(out);
+  payload.text("step", step).raw("attempt", std::to_string(attempt));
+  if (!hash.empty()) payload.text("hash", hash);
+  if (effect == StepEffect::at_most_once) payload.text("effect", "at_most_once");
+  if (effect == StepEffect::transactional) payload.text("effect", "transactional");
+  if (due != 0) payload.text("due", wal::text_of_time(due));
+  if (!details.empty()) payload.text("details", details);
+}
+StepStart StepStart::read(const Fields& fields) {
+  return {fields.text("step"), int_in(fields, "attempt"), time_in(fields, "due"),
+          fields.text("details")};
+}
+
+void Result::write_of_step(std::string& out, wal::RecordStore& store, std::string_view step,
+                           std::string_view hash, const std::string& value, bool failed,
+                           bool unknown, int attempts) {
+  Payload payload(out);
+  payload.text("step", step);
+  if (!hash.empty()) payload.text("hash", hash);
+  add_result(payload, store, value, failed);
+  if (unknown) payload.raw("unknown", "true");
+  if (attempts > 1) payload.raw("attempts", std::to_string(attempts));
+}
+void Result::write(std::string& out, wal::RecordStore& store, std::string_view of,
+                   const std::string& value, bool failed) {
+  Payload payload(out);
+  payload.text("of", of);
+  add_result(payload, store, value, failed);
+}
+Result Result::read(const Fields& fields) {
+  Result result;
+  result.of = fields.text(fields.has("step") ? "step" : "of");
+  result.failed = fields.has("error");
+  result.unknown = fields.has("unknown");
+  result.value = result.failed ? fields.text("error") : std::string(fields.raw("result"));
+  return result;
+}
+
+void Sent::write(std::string& out, wal::RecordStore& store, bool signal, std::string_view name,
+                 const std::string& value) {
+  Payload payload(out);
+  payload.text(signal ? "signal" : "cancel", name);
+  if (signal) payload.value("value", store, value);
+}
+std::optional<Sent> Sent::read(const Fields& fields) {
+  if (fields.has("signal"))
+    return Sent{true, fields.text("signal"), std::string(fields.raw("value"))};
+  if (fields.has("cancel")) return Sent{false, fields.text("cancel"), std::string()};
+  return std::nullopt;
+}
+
+void Asked::timer(std::string& out, std::string_view id, std::int64_t until,
+                  std::string_view hash) {
+  Payload payload(out);
+  payload.text("op", "timer").text("id", id).text("until", wal::text_of_time(until));
+  payload.text("hash", hash);
+}
+void Asked::promise(std::string& out, std::string_view id, const Uuid& promise,
+                    std::string_view shape) {
+  Payload payload(out);
+  payload.text("op", "promise").text("id", id).text("promise", promise.text());
+  payload.text("type", shape);
+}
+void Asked::child(std::string& out, std::string_view id, const Uuid& child, std::string_view hash,
+                  std::string_view shape) {
+  Payload payload(out);
+  payload.text("op", "spawn").text("id", id).text("child", child.text());
+  payload.text("hash", hash).text("type", shape);
+}
+void Asked::signal(std::string& out, std::string_view id, std::string_view shape,
+                   std::string_view hash) {
+  Payload payload(out);
+  payload.text("op", "signal").text("id", id).text("type", shape);
+  if (!hash.empty()) payload.text("hash", hash);
+}
+void Asked::version(std::string& out, std::string_view id, int value) {
+  Payload(out).text("op", "version").text("id", id).raw("value", std::to_string(value));
+}
+std::string Asked::pause() { return R"("op":"pause","by":"operator")"; }
+std::string Asked::resume() { return R"("op":"resume","by":"operator")"; }
+std::string Asked::retry(std::string_view from) {
+  std::string out;
+  Payload(out).text("op", "retry").text("from", from);
+  return out;
+}
+bool Asked::by_code() const noexcept {
+  return op == "timer" || op == "promise" || op == "spawn" || op == "version" || op == "signal";
+}
+Asked Asked::read(const Fields& fields) {
+  Asked asked;
+  asked.op = fields.text("op");
+  if (asked.op == "retry") asked.from = fields.text("from");
+  if (!asked.by_code()) return asked;
+  asked.id = fields.text("id");
+  asked.shape = fields.text("type");
+  asked.due = time_in(fields, "until");
+  asked.uuid = uuid_in(fields, asked.op == "promise" ? "promise" : "child");
+  asked.value = int_in(fields, "value");
+  return asked;
+}
+
+void Checkpoint::write(std::string& out, wal::RecordStore& store, const std::string& state,
+                       std::uint64_t number, const std::string& mailbox, bool whole,
+                       const std::optional<std::string>& cancelled) {
+  Payload payload(out);
+  payload.value("state", store, state);
+  if (number != 0) payload.raw("number", std::to_string(number));
+  whole ? payload.value("mailbox", store, mailbox) : payload.raw("mailbox", mailbox);
+  if (cancelled) payload.text("cancelled", *cancelled);
+}
+Checkpoint Checkpoint::read(const Fields& fields) {
+  Checkpoint checkpoint;
+  checkpoint.state = fields.raw("state");
+  checkpoint.number = static_cast<std::uint64_t>(fields.number("number"));
+  checkpoint.mailbox = fields.raw("mailbox");
+  if (fields.has("cancelled")) checkpoint.cancelled = fields.text("cancelled");
+  return checkpoint;
+}
+
+void End::exit(std::string& out, wal::RecordStore& store, const std::string& result,
+               std::string_view trace) {
+  Payload(out).value("result", store, result).text("trace", trace);
+}
+void End::abort(std::string& out, std::string_view reason, std::string_view error,
+                std::string_view trace) {
+  Payload payload(out);
+  payload.text("reason", reason).text("error", error);
+  if (!trace.empty()) payload.text("trace", trace);
+}
+End End::read(const Fields& fields) {
+  End end;
+  end.reason = fields.text("reason");
+  end.value = fields.has("reason") ? fields.text("error") : std::string(fields.raw("result"));
+  end.trace = fields.text("trace");
+  return end;
+}
+
+std::string command_id(const wal::RecordView& record, const Fields& fields) {
+  if (fields.has("step")) return fields.text("step");
+  if (record.type == wal::RecordType::Command && fields.has("id")) return fields.text("id");
+  return {};
+}
+
+}  // namespace tiffany::records

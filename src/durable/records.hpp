@@ -1,0 +1,135 @@
+// What the records of a durable task say: each is written and read here, and nowhere else.
+// docs/17-wal.md has the table.
+//
+// Members are written in a fixed order, because a scan of the log looks at the first of them, and
+// because two processes must write the same bytes. A member that an older log does not have is read
+// as zero, empty or nil.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "durable/fields.hpp"
+#include "tiffany/base/uuid.hpp"
+#include "tiffany/durable/step.hpp"
+#include "tiffany/wal/record.hpp"
+#include "tiffany/wal/record_store.hpp"
+
+namespace tiffany::records {
+
+using detail::Fields;
+
+// Spawn: a task came to be.
+struct Spawn {
+  std::string name;
+  int version = 0;
+  int rules = 0;
+  std::string args;  // as recorded: perhaps a reference
+  Uuid parent;       // nil: none
+  std::string fork_of;
+
+  static void write(std::string& out, wal::RecordStore& store, std::string_view name, int version,
+                    int rules, const std::string& args, const Uuid& parent);
+  static Spawn read(const Fields& fields);
+};
+
+// StepStart: an attempt begins, or the next one is planned.
+struct StepStart {
+  std::string step;
+  int attempt = 0;
+  std::int64_t due = 0;  // when the attempt begins; zero: now
+  std::string details;   // of the last heartbeat
+
+  static void write(std::string& out, std::string_view step, int attempt, std::string_view hash,
+                    StepEffect effect, std::int64_t due, std::string_view details);
+  static StepStart read(const Fields& fields);
+};
+
+// StepEnd, and Resumed or Approval of anything else that was asked for: how a command ended.
+struct Result {
+  std::string of;  // the id of the command
+  bool failed = false;
+  bool unknown = false;  // of a failure: whether the effect took place
+  std::string value;     // as recorded; of a failure its sentence
+
+  static void write_of_step(std::string& out, wal::RecordStore& store, std::string_view step,
+                            std::string_view hash, const std::string& value, bool failed,
+                            bool unknown, int attempts);
+  static void write(std::string& out, wal::RecordStore& store, std::string_view of,
+                    const std::string& value, bool failed);
+  static Result read(const Fields& fields);
+};
+
+// Resumed: a signal or a cancel that was sent to the task.
+struct Sent {
+  bool signal = false;
+  std::string name;   // of the signal; why the task is cancelled
+  std::string value;  // of the signal, as recorded
+
+  static void write(std::string& out, wal::RecordStore& store, bool signal, std::string_view name,
+                    const std::string& value);
+  // None: it is a Result.
+  static std::optional<Sent> read(const Fields& fields);
+};
+
+// Command: the code of the task asked for something, or an operator did.
+struct Asked {
+  std::string op;
+  std::string id;        // of what the code asked for
+  std::string shape;     // of the value that is waited for
+  std::int64_t due = 0;  // of a timer
+  Uuid uuid;             // of a promise or a child
+  int value = 0;         // of a version
+  std::string from;      // of a retry
+
+  static void timer(std::string& out, std::string_view id, std::int64_t until,
+                    std::string_view hash);
+  static void promise(std::string& out, std::string_view id, const Uuid& promise,
+                      std::string_view shape);
+  static void child(std::string& out, std::string_view id, const Uuid& child, std::string_view hash,
+                    std::string_view shape);
+  static void signal(std::string& out, std::string_view id, std::string_view shape,
+                     std::string_view hash);
+  static void version(std::string& out, std::string_view id, int value);
+  static std::string pause();
+  static std::string resume();
+  static std::string retry(std::string_view from);
+  bool by_code() const noexcept;
+  static Asked read(const Fields& fields);
+};
+
+// Checkpoint: the state of a task, and what has come to it and was not taken.
+struct Checkpoint {
+  std::string state;  // as recorded
+  std::uint64_t number = 0;
+  std::string mailbox;  // pairs of a name and a value; as recorded
+  std::optional<std::string> cancelled;
+
+  // `number` zero: by the older rules, without one. `whole`: the mailbox may be put beside the
+  // record.
+  static void write(std::string& out, wal::RecordStore& store, const std::string& state,
+                    std::uint64_t number, const std::string& mailbox, bool whole,
+                    const std::optional<std::string>& cancelled);
+  static Checkpoint read(const Fields& fields);
+};
+
+// TaskExit and TaskAbort: the end of a task.
+struct End {
+  std::string reason;  // of an abort: failed, cancelled, killed
+  std::string value;   // the result as recorded; of an abort its sentence
+  std::string trace;
+
+  static void exit(std::string& out, wal::RecordStore& store, const std::string& result,
+                   std::string_view trace);
+  // Without a trace when that is empty.
+  static void abort(std::string& out, std::string_view reason, std::string_view error,
+                    std::string_view trace);
+  static End read(const Fields& fields);
+};
+
+// Which command a record is about: that of a step, or what the code asked for. Empty: none.
+std::string command_id(const wal::RecordView& record, const Fields& fields);
+
+}  // namespace tiffany::records
