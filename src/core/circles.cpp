@@ -31,7 +31,7 @@ class NeededTasks final : public WaitVisitor {
   explicit NeededTasks(std::vector<const TaskRecord*>* out) noexcept : out_(out) {}
   void on_waitable(const Waitable& waitable) override {
     if (out_ == nullptr && found_) return;
-    const auto* task = dynamic_cast<const TaskRecord*>(&waitable);
+    const TaskRecord* const task = waitable.as_task();
     if (task == nullptr || !needs_others(*task)) return;
     found_ = true;
     if (out_ != nullptr) out_->push_back(task);

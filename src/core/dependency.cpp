@@ -161,7 +161,7 @@ void Dependencies::raise_chains(ReadyPolicy& policy, const TaskRecord& task) {
     if (below.state_ != TaskState::pending || below.waiting_on_ == nullptr) continue;  // has begun
     const auto& waits = static_cast<const Dependencies&>(*below.waiting_on_);
     for (std::size_t i = 0; i < waits.count_; ++i) {
-      auto* const above = dynamic_cast<TaskRecord*>(waits.entries()[i].target.get());
+      auto* const above = waits.entries()[i].target->as_task();
       if (above == nullptr || above->settled()) continue;
       const std::uint64_t chain = below.chain_below() + waits.cost_;
       if (above->chain_below() >= chain) continue;

@@ -35,7 +35,7 @@ Answer begin_join(Waitable& target, TaskRecord& task, Waiter& waiter) {
 std::exception_ptr error_to_throw(Waitable& target) {
   target.mark_observed();
   std::exception_ptr error = target.error();
-  const auto* task = dynamic_cast<const TaskRecord*>(&target);
+  const auto* task = target.as_task();
   Scheduler* scheduler = Scheduler::current();
   if (task != nullptr && scheduler != nullptr) scheduler->exceptions().comes(error, task->trace());
   return error;

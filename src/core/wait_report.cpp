@@ -19,7 +19,7 @@ class Edges final : public WaitVisitor {
  public:
   explicit Edges(std::vector<TaskId>& out) : out_(out) {}
   void on_waitable(const Waitable& waitable) override {
-    if (const auto* task = dynamic_cast<const TaskRecord*>(&waitable)) out_.push_back(task->id());
+    if (const auto* task = waitable.as_task()) out_.push_back(task->id());
   }
 
  private:

@@ -47,6 +47,8 @@ class FrameVisitor {
 
 class TaskRecord : public Waitable {
  public:
+  using Waitable::as_task;
+  TaskRecord* as_task() noexcept final { return this; }
   TaskId id() const noexcept { return id_; }
   TaskId parent() const noexcept { return parent_; }
   // The scope that the task ends in.

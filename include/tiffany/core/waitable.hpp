@@ -30,6 +30,9 @@ class Waitable {
   virtual std::exception_ptr error() const = 0;
   // For reports: `task #3 "fetch"`, `promise`.
   virtual std::string describe() const = 0;
+  // Null when it is no task. (A dynamic_cast took a quarter of the time of a gather of 1,000.)
+  virtual TaskRecord* as_task() noexcept { return nullptr; }
+  const TaskRecord* as_task() const noexcept { return const_cast<Waitable*>(this)->as_task(); }
 
   void add_ref() noexcept { ++refs_; }
   void release() noexcept {
