@@ -86,8 +86,8 @@ void HostCore::adopt_child(detail::Slot& slot) {
       return;
     }
     HostedTask& made = add_task(*type, slot.uuid, slot.flow.id());
-    // Its parent's log has it from before, its own records may be lost: it may have run. One that
-    // is asked for now was never asked for before, or its parent's log would have a gap.
+    // A child that the parent's log names may have run, though its own records are lost. A child
+    // that the log does not name is new: the records of its parent have no gap.
     if (!slot.asked_now && !store_->found().unresolved.empty()) {
       made.status = DurableStatus::quarantined;
       made.detail =

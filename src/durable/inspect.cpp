@@ -131,19 +131,19 @@ class BesideWriter {
   int tries_ = 0;
 };
 
-}  // namespace
-
-Task<Inspection> inspect(const Registry& types, wal::LogOptions log, Uuid task) {
+// Gives what `look` has seen; `look` adds to `wrong` what it could not read.
+template <class Seen>
+Task<Seen> look_beside_writer(const Registry* types, wal::LogOptions log, Uuid task,
+                              Task<Seen> (*look)(HostCore* core, Uuid task, std::string* wrong)) {
   BesideWriter reading(log.directory);
   for (;;) {
-    Inspection seen;
+    Seen seen;
     std::string wrong;
     std::exception_ptr error;
     try {
-      const auto core = std::make_shared<HostCore>(types, log, HostOptions());
+      const auto core = std::make_shared<HostCore>(*types, log, HostOptions());
       core->open_to_look();
-      seen = co_await core->look(task);
-      if (seen.task.status == DurableStatus::quarantined) wrong = seen.task.detail;
+      seen = co_await look(core.get(), task, &wrong);
       wrong += core->unreadable();
     } catch (const Error& failed) {
       error = std::current_exception();
@@ -155,17 +155,17 @@ Task<Inspection> inspect(const Registry& types, wal::LogOptions log, Uuid task) 
   }
 }
 
-Task<Inspection> replay(const Registry& types, wal::LogOptions log, Uuid task) {
-  return inspect(types, std::move(log), task);
+Task<Inspection> look_at_one(HostCore* core, Uuid task, std::string* wrong) {
+  Inspection seen = co_await core->look(task);
+  if (seen.task.status == DurableStatus::quarantined) *wrong = seen.task.detail;
+  co_return seen;
 }
 
-namespace {
-
-Task<UpgradeCheck> check_all(std::shared_ptr<HostCore> core) {
-  core->open_to_look();
+Task<UpgradeCheck> look_at_all(HostCore* core, Uuid, std::string* wrong) {
   UpgradeCheck check;
   check.all = core->tasks();
   for (const DurableInfo& info : check.all) {
+    if (info.status == DurableStatus::quarantined) *wrong += info.id.text() + info.detail;
     if (info.status != DurableStatus::paused) continue;
     Inspection seen = co_await core->look(info.id);
     if (seen.agrees) {
@@ -180,27 +180,16 @@ Task<UpgradeCheck> check_all(std::shared_ptr<HostCore> core) {
 
 }  // namespace
 
+Task<Inspection> inspect(const Registry& types, wal::LogOptions log, Uuid task) {
+  return look_beside_writer(&types, std::move(log), task, look_at_one);
+}
+
+Task<Inspection> replay(const Registry& types, wal::LogOptions log, Uuid task) {
+  return inspect(types, std::move(log), task);
+}
+
 Task<UpgradeCheck> check_upgrade(const Registry& types, wal::LogOptions log) {
-  BesideWriter reading(log.directory);
-  for (;;) {
-    UpgradeCheck check;
-    std::string wrong;
-    std::exception_ptr error;
-    try {
-      const auto core = std::make_shared<HostCore>(types, log, HostOptions());
-      check = co_await check_all(core);
-      for (const DurableInfo& task : check.all) {
-        if (task.status == DurableStatus::quarantined) wrong += task.id.text() + task.detail;
-      }
-      wrong += core->unreadable();
-    } catch (const Error& failed) {
-      error = std::current_exception();
-      wrong = failed.what();
-    }
-    if (!reading.settled(std::move(wrong))) continue;
-    if (error != nullptr) std::rethrow_exception(error);
-    co_return check;
-  }
+  return look_beside_writer(&types, std::move(log), Uuid(), look_at_all);
 }
 
 }  // namespace tiffany

@@ -45,4 +45,17 @@ Task<void> Disk::write_files(std::string directory, std::vector<WholeFile> files
   co_await sync_directory(directory);
 }
 
+Task<void> replace_file(Disk* disk, std::string directory, std::string name, std::string bytes) {
+  const std::string path = directory + "/" + name;
+  const std::string made = path + ".new";
+  if (disk->exists(made)) co_await disk->remove(made);  // of a crash; it may be longer
+  {
+    const std::unique_ptr<DiskFile> file = disk->open(made);
+    co_await file->write(0, bytes);
+    co_await file->sync();
+  }
+  co_await disk->rename(made, path);
+  co_await disk->sync_directory(directory);
+}
+
 }  // namespace tiffany::wal

@@ -46,18 +46,6 @@ LogIndex scan_leniently(Disk& disk, const std::string& directory, Layout layout)
   }
 }
 
-Task<void> write_whole(Disk* disk, std::string directory, std::string name, std::string bytes) {
-  const std::string path = directory + "/" + name;
-  if (disk->exists(path + ".new")) co_await disk->remove(path + ".new");
-  {
-    const std::unique_ptr<DiskFile> file = disk->open(path + ".new");
-    co_await file->write(0, bytes);
-    co_await file->sync();
-  }
-  co_await disk->rename(path + ".new", path);
-  co_await disk->sync_directory(directory);
-}
-
 // All that is left of a log, and what is not.
 class Salvage {
  public:
@@ -216,8 +204,8 @@ class JournalWriter {
   // Behind all that is there: until `base` says so, they only repeat it.
   Task<void> end() { co_await write(); }
   Task<void> switch_over() {
-    co_await write_whole(&disk_, directory_, "base", base_text(first_));
-    co_await write_whole(&disk_, directory_, "synced", mark_text(last_, size_));
+    co_await replace_file(&disk_, directory_, "base", base_text(first_));
+    co_await replace_file(&disk_, directory_, "synced", mark_text(last_, size_));
   }
 
  private:
@@ -236,7 +224,7 @@ class JournalWriter {
   Task<void> write() {
     size_ = bytes_.size();
     std::string bytes = std::exchange(bytes_, std::string());
-    co_await write_whole(&disk_, directory_, segment_name(last_), std::move(bytes));
+    co_await replace_file(&disk_, directory_, segment_name(last_), std::move(bytes));
   }
 
   Disk& disk_;
@@ -263,7 +251,7 @@ Task<void> repair_journal(Disk* disk, std::string directory, LogIndex* index, Sa
     co_await writer.add(std::move(lines));
   }
   co_await writer.end();
-  co_await write_whole(disk, directory, report->path, report->text());
+  co_await replace_file(disk, directory, report->path, report->text());
   co_await writer.switch_over();
   for (const std::string& name : disk->list(directory)) {
     const std::string segment = name.substr(0, name.find(".aside"));
@@ -299,16 +287,16 @@ Task<void> repair_files(Disk* disk, std::string directory, LogIndex* index, Salv
     append_line(line, entry, text_of_time(microseconds_now()), 0, true);
     files.emplace_back(nil + ".wal", std::move(line));
   }
-  co_await write_whole(disk, directory, report->path, report->text());
+  co_await replace_file(disk, directory, report->path, report->text());
   // Without it no file is expected to be longer than it is; the next owner begins it anew.
   co_await put_aside(disk, directory, report->aside, "sizes");
   for (auto& [name, bytes] : files) {
     if (disk->exists(directory + "/" + name)) {
       std::string before(disk->read(directory + "/" + name)->bytes());
-      co_await write_whole(disk, report->aside, name, std::move(before));
+      co_await replace_file(disk, report->aside, name, std::move(before));
     }
     std::string now = std::move(bytes);
-    co_await write_whole(disk, directory, name, std::move(now));
+    co_await replace_file(disk, directory, name, std::move(now));
   }
 }
 
@@ -418,7 +406,7 @@ Task<RepairReport> repair(Disk& disk, std::string directory, Layout layout) {
   disk.make_directory(report.aside);
   if (index.damage.empty()) {  // the names were all that was wrong
     report.records = index.records;
-    co_await write_whole(&disk, directory, report.path, report.text());
+    co_await replace_file(&disk, directory, report.path, report.text());
   } else if (layout == Layout::journal) {
     co_await repair_journal(&disk, directory, &index, &salvage, &report);
   } else {
@@ -444,7 +432,7 @@ Task<std::vector<Damage>> accept_loss(Disk& disk, std::string directory, Layout 
   for (const Damage& damage : index.damage) {
     if (!damage.accepted) text += damage.text() + accepted_line(damage);
   }
-  co_await write_whole(&disk, directory, "accepted", std::move(text));
+  co_await replace_file(&disk, directory, "accepted", std::move(text));
   co_return index.damage;
 }
 

@@ -29,7 +29,8 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
   return number;
 }
 
-std::string path_in(const std::string& directory) { return directory + "/retired.ids"; }
+constexpr const char* kFileName = "retired.ids";
+std::string path_in(const std::string& directory) { return directory + "/" + kFileName; }
 
 }  // namespace
 
@@ -97,17 +98,7 @@ Task<std::size_t> RetiredIds::add(std::vector<Uuid> ids, std::size_t most) {
   all.insert(all.end(), ids.begin(), ids.end());
   const std::size_t forgotten = all.size() > most ? all.size() - most : 0;
   all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(forgotten));
-  const std::string path = path_in(directory_);
-  const std::string bytes = bytes_of(all);
-  // What a crash has left of it may be longer.
-  if (disk_->exists(path + ".new")) co_await disk_->remove(path + ".new");
-  {
-    const std::unique_ptr<DiskFile> file = disk_->open(path + ".new");
-    co_await file->write(0, bytes);
-    co_await file->sync();
-  }
-  co_await disk_->rename(path + ".new", path);
-  co_await disk_->sync_directory(directory_);
+  co_await replace_file(disk_, directory_, kFileName, bytes_of(all));
   oldest_first_ = std::move(all);
   sorted_ = oldest_first_;
   std::sort(sorted_.begin(), sorted_.end());

@@ -26,12 +26,9 @@ const Cells& cells() {
   return all;
 }
 
-// A thread that was left with a directory closes it when it has read it.
-std::size_t descriptors_in_the_end(std::size_t expected) {
-  for (int i = 0; i < 5000 && open_descriptors() != expected; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return open_descriptors();
+// A thread that was left with a directory closes it when it has read it, and ends.
+void wait_for_abandoned_threads(std::size_t threads_before) {
+  while (running_threads() > threads_before) std::this_thread::yield();
 }
 
 enum class Engine : unsigned char { coroutine, fiber };
@@ -67,6 +64,7 @@ class AwaitableMatrix : public testing::TestWithParam<std::tuple<ReactorKind, En
     for (const Cell& cell : cells()) {
       SCOPED_TRACE(cell.name);
       const std::size_t descriptors = open_descriptors();
+      const std::size_t threads = running_threads();
       {
         Scheduler scheduler(Options().clock(system_reactor(std::get<0>(GetParam()))));
         const auto program = [&]() -> Task<void> {
@@ -82,7 +80,8 @@ class AwaitableMatrix : public testing::TestWithParam<std::tuple<ReactorKind, En
         EXPECT_EQ(scheduler.live_tasks(), 0u);
         EXPECT_EQ(scheduler.armed_timers(), 0u);
       }
-      EXPECT_EQ(descriptors_in_the_end(descriptors), descriptors);
+      wait_for_abandoned_threads(threads);
+      EXPECT_EQ(open_descriptors(), descriptors);
       if (HasFailure()) return;
     }
   }

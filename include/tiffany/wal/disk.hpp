@@ -95,6 +95,10 @@ class Disk {
                                          std::string& holder) = 0;
 };
 
+// Writes a file in place of the one of the same name. After a crash the directory has the old file
+// or the new one, whole.
+Task<void> replace_file(Disk* disk, std::string directory, std::string name, std::string bytes);
+
 // The file system of the machine.
 std::unique_ptr<Disk> system_disk();
 
