@@ -1,8 +1,8 @@
 #include "tiffany/core/scope.hpp"
 
-#include <cassert>
 #include <vector>
 
+#include "tiffany/base/assert.hpp"
 #include "tiffany/core/failures.hpp"
 #include "tiffany/core/scheduler.hpp"
 
@@ -38,7 +38,7 @@ Scope::~Scope() {
   // that frame has spawned. They have not begun, and never will.
   while (first_ != nullptr) {
     TaskRecord& task = *first_;
-    assert(this != &scheduler_.root_);
+    TIFFANY_ASSERT(this != &scheduler_.root_, "the root scope still has tasks at its end");
     first_ = task.next_sibling_;
     scheduler_.root_.add(task);
     scheduler_.cancel(

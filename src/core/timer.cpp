@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
+
+#include "tiffany/base/assert.hpp"
 
 namespace tiffany {
 
@@ -13,11 +14,11 @@ TimerWheel::TimerWheel(Time start) noexcept : base_(key_of(start)) {
 }
 
 TimerWheel::~TimerWheel() {
-  assert(size_ == 0 && "a timer outlived its scheduler; cancel it before it is destroyed");
+  TIFFANY_ASSERT(size_ == 0, "a timer outlived its scheduler; cancel it before it is destroyed");
 }
 
 void TimerWheel::arm(Timer& timer, Time deadline) noexcept {
-  assert(!timer.armed() && "a timer was armed twice; cancel it first");
+  TIFFANY_ASSERT(!timer.armed(), "a timer was armed twice; cancel it first");
   timer.deadline_ = deadline;
   ++size_;
   place(timer);
