@@ -8,7 +8,7 @@
 #include "durable/records.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/engine/spawn.hpp"
-#include "tiffany/engine/structured.hpp"
+#include "tiffany/structure/blocks.hpp"
 #include "tiffany/wal/values.hpp"
 
 namespace tiffany {

@@ -5,7 +5,7 @@
 #include "durable/hosted_task.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
-#include "tiffany/engine/structured.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany {
 

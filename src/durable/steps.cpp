@@ -12,7 +12,8 @@
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/engine/spawn.hpp"
-#include "tiffany/engine/structured.hpp"
+#include "tiffany/structure/blocks.hpp"
+#include "tiffany/structure/combine.hpp"
 
 namespace tiffany {
 

@@ -14,10 +14,10 @@
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/engine/spawn.hpp"
-#include "tiffany/engine/structured.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/pipe.hpp"
 #include "tiffany/io/wait.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/world.hpp"
-#include "tiffany/engine/structured.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/offload.hpp"
+#include "tiffany/structure/blocks.hpp"
 #include "tiffany/sync/event.hpp"
 
 namespace tiffany {

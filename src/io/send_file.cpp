@@ -5,10 +5,10 @@
 
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
-#include "tiffany/engine/structured.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/offload.hpp"
 #include "tiffany/io/wait.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany {
 namespace {

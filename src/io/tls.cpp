@@ -7,8 +7,8 @@
 
 #include "io/tls_session.hpp"
 #include "tiffany/core/sleep.hpp"
-#include "tiffany/engine/structured.hpp"
 #include "tiffany/io/io_error.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany {
 namespace io {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tiffany/base/error.hpp"
-#include "tiffany/engine/structured.hpp"
+#include "tiffany/structure/blocks.hpp"
 #include "tiffany/sync/semaphore.hpp"
 #include "tiffany/wal/log.hpp"
 

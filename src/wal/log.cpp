@@ -7,7 +7,7 @@
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/engine/spawn.hpp"
-#include "tiffany/engine/structured.hpp"
+#include "tiffany/structure/blocks.hpp"
 #include "tiffany/wal/values.hpp"
 
 namespace tiffany::wal {

@@ -270,7 +270,7 @@ TEST(AsyncTrace, T10_AScopePassesOnTheTraceOfItsTaskAndOfItsBlock) {
     auto first = spawn(by_task);
     static_cast<void>(co_await first.outcome());
     expect_in(text_of(first.trace()), "thrown in task #3 \"child\"\n      at " + here(kLeafLine));
-    expect_in(text_of(first.trace()), "\n  awaited by task #2\n      at structured.cpp");
+    expect_in(text_of(first.trace()), "\n  awaited by task #2\n      at blocks.cpp");
     auto second = spawn(by_block);
     static_cast<void>(co_await second.outcome());
     const std::string who = "task " + second.id().text();

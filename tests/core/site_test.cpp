@@ -84,8 +84,8 @@ TEST(Site, P6_OurOwnPlacesAreShownWithoutTheirLines) {
   scheduler.spawn(std::ref(program));
   scheduler.step_until_idle();
   const std::string report = scheduler.wait_report();
-  EXPECT_NE(report.find("\n      at structured.cpp in close_scope"
-                        "\n      at structured.hpp in scope_block"
+  EXPECT_NE(report.find("\n      at blocks.cpp in close_scope"
+                        "\n      at blocks.hpp in scope_block"
                         "\n      at site_test.cpp:"),
             std::string::npos)
       << report;

@@ -11,7 +11,7 @@
 #include "support/fibers.hpp"
 #include "support/harness.hpp"
 #include "tiffany/engine/fiber.hpp"
-#include "tiffany/engine/fiber_blocks.hpp"
+#include "tiffany/structure/fiber_blocks.hpp"
 
 namespace tiffany {
 namespace fiber_cancel_test {

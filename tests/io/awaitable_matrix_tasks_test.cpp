@@ -7,12 +7,12 @@
 #include <fstream>
 
 #include "io/awaitable_matrix.hpp"
-#include "tiffany/engine/finally.hpp"
 #include "tiffany/io/directory.hpp"
 #include "tiffany/io/file_watch.hpp"
 #include "tiffany/io/process.hpp"
 #include "tiffany/io/send_file.hpp"
 #include "tiffany/io/terminal.hpp"
+#include "tiffany/structure/finally.hpp"
 
 namespace tiffany::matrix {
 namespace awaitable_matrix_tasks_test {

@@ -1,5 +1,5 @@
 // I5: one task waits for several things, and has exactly one of them.
-#include "tiffany/sync/race.hpp"
+#include "tiffany/structure/combine.hpp"
 
 #include <gtest/gtest.h>
 

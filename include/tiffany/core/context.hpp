@@ -6,8 +6,9 @@
 //   const std::string* perhaps = lookup(kUser);  null if nobody set it
 //
 // A value is set for a block, `co_await with(kUser, "ann", [&]() -> Task<void> {...})`, or for a
-// new task, `spawn.with(kUser, "ann")(f, x)` (engine/with.hpp). It is never changed: an inner value
-// hides an outer one until its block ends, and tasks spawned meanwhile keep what they inherited.
+// new task, `spawn.with(kUser, "ann")(f, x)` (structure/with.hpp). It is never changed: an inner
+// value hides an outer one until its block ends, and tasks spawned meanwhile keep what they
+// inherited.
 //
 // Cost: inheriting is the copy of one pointer, whatever the depth. A lookup walks from the
 // innermost value outwards.
@@ -118,7 +119,7 @@ class ContextValue final : public ContextNode {
 };
 
 // Gives the running task another context for as long as this object lives, and then the old one
-// back. For those who build blocks out of it; see engine/with.hpp.
+// back. For those who build blocks out of it; see structure/with.hpp.
 class ContextBlock {
  public:
   // A new node, inside of the present context; or a context that takes the place of the present

@@ -190,7 +190,7 @@ class Mailbox {
       wake(scheduler, *waiter.task);
     }
 
-    // The steps of a call that waits beside others in a race (engine/combine.hpp).
+    // The steps of a call that waits beside others in a race (structure/combine.hpp).
     bool answer(TaskRecord&) noexcept {
       if (box_.first_ != nullptr) mail_ = box_.take();
       return mail_ != nullptr || box_.closed();

@@ -146,7 +146,7 @@ class Options {
     return std::move(*this);
   }
   // Default: report. To restart a system task instead, let a system task supervise it
-  // (engine/supervise.hpp).
+  // (structure/supervise.hpp).
   Options&& system_failure(SystemFailure policy) && {
     system_failure_ = policy;
     return std::move(*this);

@@ -1,7 +1,7 @@
 // A scope owns tasks: none of them outlives it, and its policy decides what a failure does.
 //
 // User code opens one with the block form, `co_await scope([&](Scope& s) -> Task<void> {...})`
-// (engine/structured.hpp), and spawns into it with `s.spawn(f, args...)`. Tasks spawned by those
+// (structure/blocks.hpp), and spawns into it with `s.spawn(f, args...)`. Tasks spawned by those
 // tasks belong to the same scope unless they open one of their own.
 #pragma once
 
@@ -100,7 +100,7 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // ---- For those who build blocks out of it; see engine/structured.hpp ----
+  // ---- For those who build blocks out of it; see structure/blocks.hpp ----
 
   // Opens a scope on the running task.
   explicit Scope(ScopePolicy policy);

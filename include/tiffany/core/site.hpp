@@ -14,7 +14,7 @@ namespace tiffany {
 std::string_view file_text(const std::source_location& site);
 // Whether it is in one of our own sources.
 bool in_library(const std::source_location& site);
-// `tour.cpp:40`, or `structured.hpp` in the library.
+// `tour.cpp:40`, or `blocks.hpp` in the library.
 std::string site_text(const std::source_location& site);
 // The bare name of a function: `fetch`, neither qualified nor with arguments. Compilers spell a
 // coroutine's signature each in its way and agree on that much. Empty for lambdas, call operators

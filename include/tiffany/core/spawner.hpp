@@ -197,7 +197,7 @@ class SpawnerOf : public detail::SpawnCall<SpawnerOf<Engine>> {
   ContextSpawnerOf<Engine> with(const ContextKey<T>& key, V&& value) const {
     return ContextSpawnerOf<Engine>(*this).with(key, std::forward<V>(value));
   }
-  // The same for a handler of an effect (engine/effect.hpp): `spawn.with_handler<E>(handler)(f,
+  // The same for a handler of an effect (structure/effect.hpp): `spawn.with_handler<E>(handler)(f,
   // x)`.
   template <class E, class H>
   ContextSpawnerOf<Engine> with_handler(H&& handler) const {

@@ -10,7 +10,7 @@
 // A task starts from a snapshot of the store of the task that spawned it, and from then on neither
 // sees what the other writes. A gather that succeeds appends what each awaited task has told since
 // its own snapshot to the log of the task that gathers, in the order of the arguments
-// (core/group.hpp).
+// (structure/combine.hpp).
 //
 // Cost: the snapshot is the copy of one pointer, whatever the size. A first write after it, by
 // either, copies a few small nodes.

@@ -19,9 +19,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "tiffany/core/group.hpp"
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/core/system_call.hpp"
+#include "tiffany/core/waitable_handle.hpp"
 #include "tiffany/engine/task.hpp"
 
 namespace tiffany {

@@ -19,7 +19,7 @@
 // Cancel. Before start: the function is never called. While parked: Cancelled is thrown from the
 // await, so that destructors run. After completion: the result is delivered first. What a
 // destructor waits for while an exception unwinds the stack is not cancelled; one that waits
-// otherwise should do so in fiber::shield (engine/fiber_blocks.hpp), because what leaves a
+// otherwise should do so in fiber::shield (structure/fiber_blocks.hpp), because what leaves a
 // destructor ends the program. Code that catches everything must throw it again: a fiber that does
 // not end when its scheduler is destroyed is unwound by an exception without a name, and reported
 // when it throws that away.

@@ -25,11 +25,11 @@
 #include <utility>
 #include <vector>
 
-#include "tiffany/core/group.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/spawner.hpp"
 #include "tiffany/core/timer.hpp"
-#include "tiffany/engine/after.hpp"
+#include "tiffany/core/waitable_handle.hpp"
+#include "tiffany/engine/spawn.hpp"
 
 namespace tiffany {
 

@@ -21,11 +21,11 @@
 #include <utility>
 
 #include "tiffany/base/temporaries.hpp"
-#include "tiffany/core/group.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/core/system_call.hpp"
+#include "tiffany/core/waitable_handle.hpp"
 
 namespace tiffany {
 

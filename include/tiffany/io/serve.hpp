@@ -31,8 +31,8 @@
 #include <utility>
 
 #include "tiffany/core/guard.hpp"
-#include "tiffany/engine/structured.hpp"
 #include "tiffany/io/socket.hpp"
+#include "tiffany/structure/blocks.hpp"
 #include "tiffany/sync/semaphore.hpp"
 
 namespace tiffany {

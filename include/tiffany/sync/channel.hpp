@@ -18,9 +18,9 @@
 // No value is lost to a cancel: it was sent, or it still is the sender's (send_from leaves it where
 // it was); it was received, or it still is in the channel.
 //
-// To wait for several channels at once see race in sync/race.hpp. A half must outlive the calls
-// that are made through it: when the last one of its kind goes while a call is parked, that call
-// fails with Errc::primitive_gone. From other threads use a Mailbox. Thread safety: none; see
+// To wait for several channels at once see race in structure/combine.hpp. A half must outlive the
+// calls that are made through it: when the last one of its kind goes while a call is parked, that
+// call fails with Errc::primitive_gone. From other threads use a Mailbox. Thread safety: none; see
 // core/scheduler.hpp.
 #pragma once
 

@@ -1,8 +1,8 @@
 // What the system calls of module sync have in common.
 //
 // All of them park in the queue of one primitive, first in first out, and can do so in two ways:
-// alone (co_await) or beside others (race, sync/race.hpp). So what a call does is cut into small
-// steps:
+// alone (co_await) or beside others (race, structure/combine.hpp). So what a call does is cut into
+// small steps:
 //
 //   bool answer(TaskRecord& task);  // takes what is asked for if that is possible at once
 //   void enlist(TaskRecord& task);  // joins the queue

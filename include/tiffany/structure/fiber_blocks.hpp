@@ -1,5 +1,5 @@
 // Blocks of structured concurrency for plain functions in a fiber: what scope, within, shield and
-// with are for coroutines (engine/structured.hpp, engine/with.hpp). The block is a plain function
+// with are for coroutines (structure/blocks.hpp, structure/with.hpp). The block is a plain function
 // too, and may capture as it likes.
 //
 //   fiber::scope([&](Scope& s) { s.spawn_fiber(serve, 1); s.spawn(tick); });
@@ -22,7 +22,7 @@
 #include "tiffany/core/context.hpp"
 #include "tiffany/core/scope.hpp"
 #include "tiffany/engine/fiber.hpp"
-#include "tiffany/engine/structured.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany::fiber {
 

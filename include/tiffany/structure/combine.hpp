@@ -1,5 +1,5 @@
-// race, any, gather and all_settled over everything that can be awaited (engine/awaitable.hpp),
-// mixed.
+// Waiting for several things at once: gather, all_settled, race, any. They take everything that can
+// be awaited (engine/awaitable.hpp), mixed; to wait for one thing, co_await it.
 //
 //   auto [which, value, rest] = co_await race(jobs.recv(), stop.wait(), sleep(5s));
 //   auto [user, orders] = co_await gather(fetch_user(id), socket.read(room));
@@ -11,8 +11,17 @@
 // succeed, and throws AllFailed when there is none. Of several that are decided already the first
 // in the list counts.
 //
+//   auto all  = co_await gather(handles);       std::vector<T>, in the order of the handles
+//   auto ends = co_await all_settled(handles);  std::vector<Outcome<T>>
+//   auto won  = co_await race(handles);         won.index, won.value, won.rest: the other handles
+//
 // What these began themselves, a call or a Task, they also end: it is cancelled and has ended
-// before they return or throw. What was given as a handle or future goes on.
+// before they return or throw. What was given as a handle or future goes on: handles are the
+// caller's.
+//
+// gather and all_settled append what the awaited tasks have told (core/store.hpp) to the log of the
+// task that awaits, in the order of the arguments: gather when it succeeds; all_settled of those
+// that were not cancelled. A task that is awaited twice gives its value twice, and its entries too.
 //
 // Which value is lost? Of the calls of module sync and of a mailbox exactly one is answered by a
 // race: the others are left in that same moment. Every other call and every Task runs as a child
@@ -21,12 +30,13 @@
 // contender: what the loser gave all the same, if it did. An error of a loser is reported like that
 // of any task nobody asked.
 //
-// Cost: over handles alone, and race over calls of module sync, nothing is spawned; else one child
-// task for each call and Task.
+// Cost: linear in the number awaited. Over handles alone, and race over calls of module sync,
+// nothing is spawned; else one child task for each call and Task.
 //
-// Cancel. Before start: what is given is begun and cancelled at once, unless it can be answered
-// without waiting. While parked: what was begun is cancelled and joined, waits for handles are
-// withdrawn, then Cancelled goes on. After completion: the result is delivered first.
+// Cancel. Before start: over handles alone no wait is begun; else what is given is begun and
+// cancelled at once, unless it can be answered without waiting. While parked: what was begun is
+// cancelled and joined, waits for handles are withdrawn, then Cancelled goes on. After completion:
+// the result is delivered first.
 #pragma once
 
 #include <tuple>
@@ -34,11 +44,12 @@
 #include <utility>
 #include <vector>
 
-#include "tiffany/core/group.hpp"
-#include "tiffany/detail/engine/started.hpp"
-#include "tiffany/detail/engine/started_race.hpp"
+#include "tiffany/core/waitable_handle.hpp"
+#include "tiffany/detail/structure/handle_group.hpp"
+#include "tiffany/detail/structure/race_calls.hpp"
+#include "tiffany/detail/structure/started.hpp"
+#include "tiffany/detail/structure/started_race.hpp"
 #include "tiffany/engine/awaitable.hpp"
-#include "tiffany/engine/race_calls.hpp"
 
 namespace tiffany {
 
@@ -50,7 +61,7 @@ template <class A>
 inline constexpr bool kIsVector = false;
 template <class A>
 inline constexpr bool kIsVector<std::vector<A>> = true;
-// Neither handles alone (core/group.hpp) nor one range.
+// Neither handles alone nor one range.
 template <class... As>
 concept Mixed = sizeof...(As) > 0 && !kHandles<As...> &&
                 !(sizeof...(As) == 1 && (kIsVector<std::remove_cvref_t<As>> || ...)) &&
@@ -66,6 +77,43 @@ GivenTuple<std::remove_cvref_t<As>...> given(As&&... each) {
 }
 
 }  // namespace detail
+
+// ---- Over handles alone ----
+
+template <WaitableHandle... Hs>
+auto gather(const Hs&... handles) {
+  (detail::require_copyable<Hs>(), ...);
+  return GatherFixed<Hs...>(handles...);
+}
+template <WaitableRange R>
+auto gather(R&& handles) {
+  detail::require_copyable<detail::HandleOf<R>>();
+  return GatherRange<detail::HandleOf<R>>(detail::to_vector(std::forward<R>(handles)));
+}
+
+template <WaitableHandle... Hs>
+auto all_settled(const Hs&... handles) {
+  (detail::require_copyable<Hs>(), ...);
+  return SettledFixed<Hs...>(handles...);
+}
+template <WaitableRange R>
+auto all_settled(R&& handles) {
+  detail::require_copyable<detail::HandleOf<R>>();
+  return SettledRange<detail::HandleOf<R>>(detail::to_vector(std::forward<R>(handles)));
+}
+
+template <WaitableHandle H, WaitableHandle... Hs>
+auto race(const H& first, const Hs&... rest) {
+  (detail::require_copyable<Hs>(), ..., detail::require_copyable<H>());
+  return RaceFixed<H, Hs...>(first, rest...);
+}
+template <WaitableRange R>
+auto race(R&& handles) {
+  detail::require_copyable<detail::HandleOf<R>>();
+  return RaceRange<detail::HandleOf<R>>(detail::to_vector(std::forward<R>(handles)));
+}
+
+// ---- Over everything else ----
 
 template <class... As>
   requires detail::Mixed<As...>

@@ -29,7 +29,7 @@
 #include "tiffany/core/async_trace.hpp"
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/engine/task.hpp"
-#include "tiffany/engine/with.hpp"
+#include "tiffany/structure/with.hpp"
 
 namespace tiffany {
 

@@ -1,5 +1,5 @@
 // gather, all_settled and race over handles and futures.
-#include "tiffany/core/group.hpp"
+#include "tiffany/structure/combine.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "tiffany/core/dependency.hpp"
-#include "tiffany/core/group.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/core/spawner.hpp"
+#include "tiffany/core/waitable_handle.hpp"
 #include "tiffany/engine/spawn.hpp"
 
 namespace tiffany {

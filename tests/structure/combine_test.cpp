@@ -1,5 +1,5 @@
 // One awaitable protocol: race, any, gather, all_settled, within and shield over everything, mixed.
-#include "tiffany/engine/combine.hpp"
+#include "tiffany/structure/combine.hpp"
 
 #include <gtest/gtest.h>
 

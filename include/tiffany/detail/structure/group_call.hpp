@@ -1,5 +1,5 @@
 // The wait for several waitables at once, with no types: what gather, all_settled, race and any are
-// built of (core/group.hpp, detail/engine/started.hpp).
+// built of (detail/structure/handle_group.hpp, detail/structure/started.hpp).
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,10 @@
 #include "tiffany/core/handle.hpp"
 
 namespace tiffany {
+
+namespace detail {
+[[noreturn]] void throw_empty_race(const char* what);
+}
 
 enum class GroupMode : std::uint8_t {
   gather,   // until all have completed, or one has not
@@ -84,8 +88,9 @@ class GroupCall : public SystemCall {
   bool told_ = false;  // one of those that settled left something for the log
 };
 
-// The same wait over waitables that somebody else keeps, with no types: detail/engine/started.hpp
-// is built of it. Kept in a variable, and asked for what came of it after the wait.
+// The same wait over waitables that another object keeps, with no types:
+// detail/structure/started.hpp is built of it. The call is kept in a variable, and asked after the
+// wait which waitable decided.
 template <GroupMode kMode>
 class GroupWait final : public GroupCall {
  public:

@@ -1,5 +1,5 @@
 // Blocks that start, decide and end their operations: within, race, any, cancel_and_join.
-#include "tiffany/engine/structured.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "support/harness.hpp"
 
 namespace tiffany {
-namespace structured_test {
+namespace blocks_test {
 
 using namespace test;
 
@@ -447,5 +447,5 @@ TEST(Race, W4_TasksWithoutAValueCompeteToo) {
   });
 }
 
-}  // namespace structured_test
+}  // namespace blocks_test
 }  // namespace tiffany

@@ -1,4 +1,4 @@
-#include "tiffany/engine/supervise.hpp"
+#include "tiffany/structure/supervise.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // I3: blocks of structured concurrency in plain functions.
-#include "tiffany/engine/fiber_blocks.hpp"
+#include "tiffany/structure/fiber_blocks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A race over operations of which some run as child tasks; see detail/engine/started.hpp.
+// A race over operations of which some run as child tasks; see detail/structure/started.hpp.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "tiffany/detail/engine/started.hpp"
-#include "tiffany/engine/race_calls.hpp"
+#include "tiffany/detail/structure/race_calls.hpp"
+#include "tiffany/detail/structure/started.hpp"
 
 namespace tiffany::detail {
 

@@ -14,18 +14,17 @@
 
 #include "tiffany/base/outcome.hpp"
 #include "tiffany/core/failures.hpp"
-#include "tiffany/core/group.hpp"
 #include "tiffany/core/scope.hpp"
+#include "tiffany/detail/structure/group_call.hpp"
+#include "tiffany/detail/structure/race_calls.hpp"
 #include "tiffany/engine/awaitable.hpp"
-#include "tiffany/engine/race_calls.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/task.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany::detail {
 
 void cancel_losers(Scope& scope) noexcept;
-// See engine/structured.hpp, which includes this.
-Task<void> close_scope(Scope& scope);
 
 template <class A>
 auto begin_child(Scope& scope, A&& operation) {

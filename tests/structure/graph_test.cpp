@@ -1,4 +1,4 @@
-#include "tiffany/engine/graph.hpp"
+#include "tiffany/structure/graph.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tiffany/core/group.hpp"
+#include "tiffany/detail/structure/group_call.hpp"
 
 namespace tiffany {
 namespace detail {

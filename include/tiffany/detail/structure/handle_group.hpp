@@ -1,64 +1,23 @@
-// Waiting for several handles at once: gather, all_settled, race. The same functions take
-// everything else that can be awaited, mixed with handles: engine/combine.hpp.
-//
-//   auto [x, y] = co_await gather(a, b);      Gathered; x and y as named, or both.get<0>()
-//   auto all  = co_await gather(handles);     std::vector<T>, in the order of the handles
-//   auto ends = co_await all_settled(handles) std::vector<Outcome<T>>; never throws
-//   auto [which, value, rest] = co_await race(handles)   Won: won.index, won.value, won.rest
-//
-// gather fails fast: the first failure (or cancellation) is thrown at once, and the others go on.
-// race is decided by the first to settle, errors included; of several that are settled already the
-// one with the lowest index. Nothing is cancelled: the handles are the caller's.
-//
-// gather and all_settled append what the awaited tasks have told (core/store.hpp) to the log of the
-// task that awaits, in the order of the arguments: gather when it succeeds; all_settled of those
-// that were not cancelled. A task that is awaited twice gives its value twice, and its entries too.
-//
-// Cancel. Before start: no wait is begun. While parked: all waits are withdrawn, nothing awaited is
-// touched. After completion: the result is delivered first. Cost: linear in the number awaited.
+// The calls behind gather, all_settled and race over handles alone (structure/combine.hpp). They
+// keep a copy of each handle, start no task, and allocate only for a range of handles.
 #pragma once
 
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "tiffany/core/group_call.hpp"
-#include "tiffany/core/group_results.hpp"
 #include "tiffany/core/handle.hpp"
+#include "tiffany/core/waitable_handle.hpp"
+#include "tiffany/detail/structure/group_call.hpp"
+#include "tiffany/structure/results.hpp"
 
 namespace tiffany {
 
-// Anything that gather and its kin accept: Handle<T>, Future<T>.
-template <class H>
-concept WaitableHandle = requires(const H& handle) {
-  typename H::value_type;
-  { handle.waitable() } -> std::same_as<Waitable&>;
-  { handle.value(true) } -> std::same_as<ValueOf<typename H::value_type>>;
-};
-
 namespace detail {
-template <class R>
-using HandleOf = std::remove_cvref_t<decltype(*std::begin(std::declval<R&>()))>;
-}
-
-template <class R>
-concept WaitableRange =
-    requires(R& range) { std::end(range); } && WaitableHandle<detail::HandleOf<R>>;
-
-namespace detail {
-
-template <class H>
-constexpr void require_copyable() {
-  using T = typename H::value_type;
-  static_assert(std::is_void_v<T> || std::is_copy_constructible_v<ValueOf<T>>,
-                "this task's result can only be moved: await its handle alone, as "
-                "co_await std::move(handle)");
-}
 
 // Over a fixed number of handles, perhaps of different types.
 template <GroupMode kMode, class... Hs>
@@ -103,8 +62,6 @@ class RangeGroup : public GroupCall {
   std::vector<H> handles_;
   std::vector<Entry> entries_;
 };
-
-[[noreturn]] void throw_empty_race(const char* what);
 
 }  // namespace detail
 
@@ -250,38 +207,5 @@ auto to_vector(R&& range) {
 }
 
 }  // namespace detail
-
-template <WaitableHandle... Hs>
-auto gather(const Hs&... handles) {
-  (detail::require_copyable<Hs>(), ...);
-  return GatherFixed<Hs...>(handles...);
-}
-template <WaitableRange R>
-auto gather(R&& handles) {
-  detail::require_copyable<detail::HandleOf<R>>();
-  return GatherRange<detail::HandleOf<R>>(detail::to_vector(std::forward<R>(handles)));
-}
-
-template <WaitableHandle... Hs>
-auto all_settled(const Hs&... handles) {
-  (detail::require_copyable<Hs>(), ...);
-  return SettledFixed<Hs...>(handles...);
-}
-template <WaitableRange R>
-auto all_settled(R&& handles) {
-  detail::require_copyable<detail::HandleOf<R>>();
-  return SettledRange<detail::HandleOf<R>>(detail::to_vector(std::forward<R>(handles)));
-}
-
-template <WaitableHandle H, WaitableHandle... Hs>
-auto race(const H& first, const Hs&... rest) {
-  (detail::require_copyable<Hs>(), ..., detail::require_copyable<H>());
-  return RaceFixed<H, Hs...>(first, rest...);
-}
-template <WaitableRange R>
-auto race(R&& handles) {
-  detail::require_copyable<detail::HandleOf<R>>();
-  return RaceRange<detail::HandleOf<R>>(detail::to_vector(std::forward<R>(handles)));
-}
 
 }  // namespace tiffany

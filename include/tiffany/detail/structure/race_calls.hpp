@@ -1,6 +1,6 @@
 // A race of which nothing has to be started: calls of module sync and of a mailbox, and handles
 // beside them. One task waits in several queues at once, and leaves all of them in the moment when
-// one has something. Users call race() (engine/combine.hpp).
+// one has something. Users call race() (structure/combine.hpp).
 #pragma once
 
 #include <concepts>
@@ -13,10 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "tiffany/core/group.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/core/system_call.hpp"
+#include "tiffany/core/waitable_handle.hpp"
+#include "tiffany/detail/structure/group_call.hpp"
 #include "tiffany/engine/awaitable.hpp"
+#include "tiffany/structure/results.hpp"
 
 namespace tiffany {
 

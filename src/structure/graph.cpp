@@ -1,10 +1,10 @@
-#include "tiffany/engine/graph.hpp"
+#include "tiffany/structure/graph.hpp"
 
 #include <algorithm>
 #include <map>
 
 #include "tiffany/core/site.hpp"
-#include "tiffany/engine/structured.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany {
 namespace detail {

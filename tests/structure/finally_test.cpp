@@ -1,4 +1,4 @@
-#include "tiffany/engine/finally.hpp"
+#include "tiffany/structure/finally.hpp"
 
 #include <gtest/gtest.h>
 

@@ -38,8 +38,8 @@ class Gathered : public std::tuple<ValueOf<Ts>...> {
 // `value` is a T when all contenders give a T, else a std::variant with one alternative for each
 // contender; Unit stands for void. `rest` depends on what was raced: a std::vector of the handles
 // that did not win, when a range of handles was raced; what the losers have given all the same,
-// when calls were started that cannot be taken back in the same instant (engine/combine.hpp); else
-// nothing.
+// when calls were started that cannot be taken back in the same instant (structure/combine.hpp);
+// else nothing.
 template <class T, class Rest = Unit>
 struct Won {
   using Value = ValueOf<T>;

@@ -1,4 +1,4 @@
-#include "tiffany/engine/effect.hpp"
+#include "tiffany/structure/effect.hpp"
 
 #include <memory>
 #include <stdexcept>

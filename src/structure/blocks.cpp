@@ -1,4 +1,4 @@
-#include "tiffany/engine/structured.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany {
 

@@ -24,7 +24,7 @@
 //
 // Cancel of a perform. Before start: the handler begins, and its first suspension throws. While
 // parked: thrown where the handler is suspended. After completion: the result is delivered first.
-// Cancel of a block with a handler: as `with` (engine/with.hpp).
+// Cancel of a block with a handler: as `with` (structure/with.hpp).
 #pragma once
 
 #include <concepts>
@@ -34,9 +34,9 @@
 #include "tiffany/base/type_name.hpp"
 #include "tiffany/core/context.hpp"
 #include "tiffany/core/spawner.hpp"
-#include "tiffany/engine/after.hpp"
 #include "tiffany/engine/task.hpp"
-#include "tiffany/engine/with.hpp"
+#include "tiffany/structure/after.hpp"
+#include "tiffany/structure/with.hpp"
 
 namespace tiffany {
 

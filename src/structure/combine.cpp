@@ -1,4 +1,4 @@
-#include "tiffany/engine/combine.hpp"
+#include "tiffany/structure/combine.hpp"
 
 namespace tiffany::detail {
 namespace {

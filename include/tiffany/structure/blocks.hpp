@@ -1,5 +1,5 @@
 // Blocks of structured concurrency, built from coroutines: scope, within, shield, cancel_and_join.
-// For several operations at once see engine/combine.hpp.
+// For several operations at once see structure/combine.hpp.
 //
 // In each of them everything that was started has ended when the co_await returns or throws.
 #pragma once
@@ -7,6 +7,7 @@
 #include <exception>
 #include <optional>
 #include <source_location>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -227,6 +228,3 @@ Task<Outcome<T>> cancel_and_join(Handle<T> handle, std::string_view why = {},
 }
 
 }  // namespace tiffany
-
-// race, any, gather and all_settled over operations.
-#include "tiffany/engine/combine.hpp"

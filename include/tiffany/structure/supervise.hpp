@@ -37,8 +37,8 @@
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/name_at.hpp"
 #include "tiffany/engine/spawn.hpp"
-#include "tiffany/engine/structured.hpp"
 #include "tiffany/engine/task.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany {
 
