@@ -1,0 +1,131 @@
+#include "tiffany/detail/world/line_writer.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <string_view>
+#include <thread>
+
+namespace tiffany::detail {
+
+bool is_terminal(int fd) noexcept { return ::isatty(fd) == 1; }
+
+struct LineWriter::Shared {
+  Shared(int to, std::size_t most) : fd(to), capacity(most) {}
+
+  void run();
+  bool write_all(std::string_view text) const noexcept;
+
+  const int fd;
+  const std::size_t capacity;
+  mutable std::mutex mutex;
+  std::condition_variable work;     // the buffer is not empty, or it ends
+  std::condition_variable written;  // the thread has taken and written a buffer
+  std::string buffer;
+  std::uint64_t put = 0;   // buffers that were begun
+  std::uint64_t done = 0;  // and written, or dropped
+  std::uint64_t dropped = 0;
+  std::uint64_t failed = 0;
+  bool idle = false;  // the thread waits for work
+  bool ends = false;
+  std::thread thread;
+};
+
+// A descriptor that does not block is waited for: it may be shared with a program that made it so.
+bool LineWriter::Shared::write_all(std::string_view text) const noexcept {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {
+      pollfd wait{fd, POLLOUT, 0};
+      (void)::poll(&wait, 1, 1000);
+      const std::lock_guard lock(mutex);
+      if (ends) return false;  // nobody reads, and the program wants to end
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void LineWriter::Shared::run() {
+  std::string taken;
+  std::unique_lock lock(mutex);
+  for (;;) {
+    idle = true;
+    work.wait(lock, [this] { return !buffer.empty() || ends; });
+    idle = false;
+    if (buffer.empty()) return;
+    taken.clear();
+    std::swap(taken, buffer);
+    const std::uint64_t number = put;
+    lock.unlock();
+    const bool good = write_all(taken);
+    lock.lock();
+    if (!good) ++failed;
+    done = number;
+    written.notify_all();
+  }
+}
+
+LineWriter::LineWriter(int fd, std::size_t capacity)
+    : shared_(std::make_unique<Shared>(fd, capacity)) {}
+
+LineWriter::~LineWriter() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->ends = true;
+  }
+  shared_->work.notify_one();
+  if (shared_->thread.joinable()) shared_->thread.join();
+}
+
+LineWriter::Room::Room(LineWriter& writer)
+    : writer_(writer), lock_(writer.shared_->mutex), before_(writer.shared_->buffer.size()) {}
+
+std::string& LineWriter::Room::text() noexcept { return writer_.shared_->buffer; }
+
+LineWriter::Room::~Room() {
+  Shared& shared = *writer_.shared_;
+  if (shared.buffer.size() == before_) return;
+  if (shared.buffer.size() > shared.capacity) {
+    shared.buffer.resize(before_);
+    ++shared.dropped;
+    return;
+  }
+  if (before_ == 0) ++shared.put;
+  if (!shared.thread.joinable()) {
+    try {
+      shared.thread = std::thread(&Shared::run, &shared);
+    } catch (...) {  // no thread to be had: the line is lost, and the next one tries again
+      shared.buffer.clear();
+      shared.done = shared.put;
+      ++shared.dropped;
+      return;
+    }
+  }
+  const bool wake = shared.idle && before_ == 0;
+  lock_.unlock();
+  if (wake) shared.work.notify_one();
+}
+
+void LineWriter::flush() {
+  std::unique_lock lock(shared_->mutex);
+  const std::uint64_t number = shared_->put;
+  shared_->written.wait(lock, [&] { return shared_->done >= number; });
+}
+
+std::uint64_t LineWriter::dropped() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->dropped;
+}
+std::uint64_t LineWriter::failed() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->failed;
+}
+
+}  // namespace tiffany::detail
