@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,17 +38,6 @@ void append_two(std::string& out, unsigned number) {
   out += static_cast<char>('0' + number % 10);
 }
 
-// Most text has nothing to escape.
-void append_quoted(std::string& out, std::string_view text) {
-  if (tiffany::detail::plain_bytes(text, 0) == text.size()) {
-    out += '"';
-    out += text;
-    out += '"';
-  } else {
-    JsonWriter(out).value(text);
-  }
-}
-
 // ---- Time ----
 
 // Days since 1970 as a date of the Gregorian calendar.
@@ -73,7 +63,8 @@ void append_date(std::string& out, std::int64_t days) {
 // The part of a time stamp down to the second is the same for many lines.
 class Stamp {
  public:
-  void append(std::string& out, std::int64_t microseconds) {
+  // 2026-11-17T09:30:00.000250; holds until the next one is made.
+  std::string_view text(std::int64_t microseconds) {
     std::int64_t second = microseconds / 1'000'000;
     std::int64_t rest = microseconds % 1'000'000;
     if (rest < 0) {
@@ -81,11 +72,10 @@ class Stamp {
       rest += 1'000'000;
     }
     if (second != second_ || text_.empty()) make(second);
-    out += text_;
-    char digits[7] = {'.', '0', '0', '0', '0', '0', '0'};
-    for (int i = 6; i > 0 && rest > 0; --i, rest /= 10)
-      digits[i] = static_cast<char>('0' + rest % 10);
-    out.append(digits, sizeof digits);
+    for (std::size_t i = text_.size(); text_[--i] != '.'; rest /= 10) {
+      text_[i] = static_cast<char>('0' + rest % 10);
+    }
+    return text_;
   }
 
  private:
@@ -101,6 +91,7 @@ class Stamp {
     append_two(text_, of_day / 60 % 60);
     text_ += ':';
     append_two(text_, of_day % 60);
+    text_ += ".000000";
   }
 
   std::int64_t second_ = 0;
@@ -210,63 +201,150 @@ struct Line {
   const SharedFields* shared = nullptr;
 };
 
-void append_json(std::string& out, const Line& line, Stamp& stamp, std::int64_t now) {
-  out += R"({"timestamp":")";
-  stamp.append(out, now);
-  out += R"(Z","level":")";
-  out += name_of(line.level);
-  out += R"(","target":)";
-  append_quoted(out, line.target);
-  out += R"(,"message":)";
-  append_quoted(out, line.message);
-  out += R"(,"fields":{)";
-  bool first = true;
-  const auto key = [&](std::string_view name) {
-    if (!first) out += ',';
-    first = false;
-    append_quoted(out, name);
-    out += ':';
-  };
+// JSON is written into memory of its own, whose size was worked out before: a line has some twenty
+// pieces, and a check of the room for each would be most of the work.
+class JsonOut {
+ public:
+  explicit JsonOut(char* at) noexcept : begin_(at), at_(at) {}
+
+  void raw(std::string_view text) noexcept {
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+  }
+  void raw(char c) noexcept { *at_++ = c; }
+  template <class N>
+  void number(N number) noexcept {
+    at_ = std::to_chars(at_, at_ + kLongestNumber, number).ptr;
+  }
+  // Most text has nothing to escape.
+  void quoted(std::string_view text) {
+    if (tiffany::detail::plain_bytes(text, 0) == text.size()) {
+      raw('"');
+      raw(text);
+      raw('"');
+    } else {
+      std::string escaped;
+      JsonWriter(escaped).value(text);
+      raw(escaped);
+    }
+  }
+  void key(std::string_view name) {
+    if (comma_) raw(',');
+    comma_ = true;
+    quoted(name);
+    raw(':');
+  }
+  void field(const Field& field) {
+    if (field.kind() == Field::Kind::text) {
+      quoted(field.text());
+    } else if (field.kind() == Field::Kind::integer) {
+      number(field.integer());
+    } else {
+      std::string text;
+      field.append_json(text);
+      raw(text);
+    }
+  }
+  void back() noexcept { --at_; }
+  std::string_view text() const noexcept {
+    return {begin_, static_cast<std::size_t>(at_ - begin_)};
+  }
+
+  static constexpr std::size_t kLongestNumber = 48;  // a Uuid with its quotes, too
+  // At most: \u0000 for each byte, and quotes.
+  static constexpr std::size_t quoted_size(std::size_t text) noexcept { return 6 * text + 2; }
+
+ private:
+  char* begin_;
+  char* at_;
+  bool comma_ = false;
+};
+
+// More than the line can take.
+std::size_t most_bytes(const Line& line) noexcept {
+  constexpr std::size_t kFixed = 512;  // names of members, time, level, numbers
+  std::size_t size = kFixed + JsonOut::quoted_size(line.target.size()) +
+                     JsonOut::quoted_size(line.message.size()) +
+                     JsonOut::quoted_size(line.task_name.size());
   for (const Field& field : line.fields) {
-    key(field.key());
-    field.append_json(out);
+    size += JsonOut::quoted_size(field.key().size()) + 2 +
+            (field.kind() == Field::Kind::text ? JsonOut::quoted_size(field.text().size())
+                                               : JsonOut::kLongestNumber);
   }
   if (line.shared != nullptr) {
     for (const auto& [name, value] : *line.shared) {
-      key(name);
-      append_quoted(out, value);
+      size += JsonOut::quoted_size(name.size()) + 2 + JsonOut::quoted_size(value.size());
+    }
+  }
+  if (line.site != nullptr) size += JsonOut::quoted_size(file_text(*line.site).size());
+  return size;
+}
+
+void write_json(JsonOut& out, const Line& line, Stamp& stamp, std::int64_t now) {
+  out.raw(R"({"timestamp":")");
+  out.raw(stamp.text(now));
+  out.raw(R"(Z","level":")");
+  out.raw(name_of(line.level));
+  out.raw(R"(","target":)");
+  out.quoted(line.target);
+  out.raw(R"(,"message":)");
+  out.quoted(line.message);
+  out.raw(R"(,"fields":{)");
+  for (const Field& field : line.fields) {
+    out.key(field.key());
+    out.field(field);
+  }
+  if (line.shared != nullptr) {
+    for (const auto& [name, value] : *line.shared) {
+      out.key(name);
+      out.quoted(value);
     }
   }
   if (line.task) {
-    key("tid");
-    append_number(out, line.task.slot());
+    out.key("tid");
+    out.number(line.task.slot());
     if (!line.task_name.empty()) {
-      key("task");
-      append_quoted(out, line.task_name);
+      out.key("task");
+      out.quoted(line.task_name);
     }
   }
   if (line.site != nullptr && line.site->line() != 0) {
-    key("loc");
-    append_quoted(out, file_text(*line.site));
-    out.back() = ':';  // the quote comes behind the line
-    append_number(out, line.site->line());
-    out += '"';
+    out.key("loc");
+    out.quoted(file_text(*line.site));
+    out.back();  // the quote comes behind the line
+    out.raw(':');
+    out.number(line.site->line());
+    out.raw('"');
   }
   if (line.suppressed > 0) {
-    key("suppressed");
-    append_number(out, line.suppressed);
+    out.key("suppressed");
+    out.number(line.suppressed);
   }
-  out += "}}\n";
+  out.raw("}}\n");
+}
+
+void append_json(std::string& to, const Line& line, Stamp& stamp, std::int64_t now) {
+  constexpr std::size_t kMostLines = 4096;
+  const std::size_t most = most_bytes(line);
+  if (most <= kMostLines) {
+    char memory[kMostLines];
+    JsonOut out(memory);
+    write_json(out, line, stamp, now);
+    to += out.text();
+  } else {
+    const auto memory = std::make_unique_for_overwrite<char[]>(most);
+    JsonOut out(memory.get());
+    write_json(out, line, stamp, now);
+    to += out.text();
+  }
 }
 
 void append_for_people(std::string& out, const Line& line, Stamp& stamp, std::int64_t now,
                        bool colours) {
   constexpr std::array<std::string_view, 5> kColours{"\x1b[31m", "\x1b[33m", "\x1b[32m", "\x1b[36m",
                                                      "\x1b[2m"};
-  const std::size_t begin = out.size();
-  stamp.append(out, now);
-  out.erase(begin, out.find('T', begin) + 1 - begin);  // the time of day is enough
-  out.resize(out.size() - 3);                          // to the millisecond
+  const std::string_view time = stamp.text(now);
+  out += time.substr(time.find('T') + 1, 12);  // the time of day, to the millisecond
   out += ' ';
   if (colours) out += kColours[static_cast<std::size_t>(line.level)];
   out += name_of(line.level);
@@ -462,18 +540,17 @@ void Field::append_json(std::string& out) const {
       out += '"' + value_.uuid->text() + '"';
       return;
     case Kind::text:
-      return append_quoted(out, std::string_view(value_.text.data, value_.text.size));
+      return JsonWriter(out).value(text());
   }
 }
 
 void Field::append_plain(std::string& out) const {
   if (kind_ != Kind::text) return append_json(out);
-  const std::string text =
-      tiffany::detail::shown(std::string_view(value_.text.data, value_.text.size));
-  if (!text.empty() && text.find_first_of(" =\"") == std::string::npos) {
-    out += text;
+  const std::string shown = tiffany::detail::shown(text());
+  if (!shown.empty() && shown.find_first_of(" =\"") == std::string::npos) {
+    out += shown;
   } else {
-    out += '"' + text + '"';
+    out += '"' + shown + '"';
   }
 }
 

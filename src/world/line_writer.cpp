@@ -5,16 +5,24 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <string_view>
 #include <thread>
 
 namespace tiffany::detail {
 
+namespace {
+
+constexpr std::chrono::milliseconds kLinger(1);
+
+}  // namespace
+
 bool is_terminal(int fd) noexcept { return ::isatty(fd) == 1; }
 
 struct LineWriter::Shared {
-  Shared(int to, std::size_t most) : fd(to), capacity(most) {}
+  Shared(int to, std::size_t most)
+      : fd(to), capacity(most), enough(std::min(most / 2, std::size_t{256} << 10)) {}
 
   void run();
   bool write_all(std::string_view text) const noexcept;
@@ -29,7 +37,9 @@ struct LineWriter::Shared {
   std::uint64_t done = 0;  // and written, or dropped
   std::uint64_t dropped = 0;
   std::uint64_t failed = 0;
-  bool idle = false;  // the thread waits for work
+  const std::size_t enough;  // bytes that are written without waiting for more
+  bool idle = false;         // the thread waits for work
+  bool hurry = false;        // somebody waits until it is written
   bool ends = false;
   std::thread thread;
 };
@@ -60,6 +70,9 @@ void LineWriter::Shared::run() {
     work.wait(lock, [this] { return !buffer.empty() || ends; });
     idle = false;
     if (buffer.empty()) return;
+    // Others come soon after the first: a write, and a wake of this thread, is for many lines.
+    work.wait_for(lock, kLinger, [this] { return buffer.size() >= enough || hurry || ends; });
+    hurry = false;
     taken.clear();
     std::swap(taken, buffer);
     const std::uint64_t number = put;
@@ -108,7 +121,8 @@ LineWriter::Room::~Room() {
       return;
     }
   }
-  const bool wake = shared.idle && before_ == 0;
+  const bool wake = (shared.idle && before_ == 0) ||
+                    (before_ < shared.enough && shared.buffer.size() >= shared.enough);
   lock_.unlock();
   if (wake) shared.work.notify_one();
 }
@@ -116,6 +130,9 @@ LineWriter::Room::~Room() {
 void LineWriter::flush() {
   std::unique_lock lock(shared_->mutex);
   const std::uint64_t number = shared_->put;
+  if (shared_->done >= number) return;
+  shared_->hurry = true;
+  shared_->work.notify_one();
   shared_->written.wait(lock, [&] { return shared_->done >= number; });
 }
 

@@ -87,6 +87,10 @@ class Field {
 
   std::string_view key() const noexcept { return key_; }
   Kind kind() const noexcept { return kind_; }
+  std::int64_t integer() const noexcept { return value_.integer; }  // of an integer
+  std::string_view text() const noexcept {                          // of a text
+    return {value_.text.data, value_.text.size};
+  }
   void append_json(std::string& out) const;
   // As it is; a text with the characters that a terminal would obey made harmless.
   void append_plain(std::string& out) const;
