@@ -14,6 +14,7 @@
 
 #include "base/plain_text.hpp"
 #include "base/shown_text.hpp"
+#include "tiffany/base/calendar.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/core/scheduler.hpp"
@@ -33,32 +34,7 @@ void append_number(std::string& out, N number) {
   out.append(digits, std::to_chars(std::begin(digits), std::end(digits), number).ptr);
 }
 
-void append_two(std::string& out, unsigned number) {
-  out += static_cast<char>('0' + number / 10);
-  out += static_cast<char>('0' + number % 10);
-}
-
 // ---- Time ----
-
-// Days since 1970 as a date of the Gregorian calendar.
-void append_date(std::string& out, std::int64_t days) {
-  const std::int64_t shifted = days + 719468;
-  const std::int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
-  const auto day_of_era = static_cast<unsigned>(shifted - era * 146097);
-  const unsigned year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const unsigned day_of_year =
-      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const unsigned march_month = (5 * day_of_year + 2) / 153;
-  const unsigned day = day_of_year - (153 * march_month + 2) / 5 + 1;
-  const unsigned month = march_month < 10 ? march_month + 3 : march_month - 9;
-  const std::int64_t year = static_cast<std::int64_t>(year_of_era) + era * 400 + (month <= 2);
-  append_number(out, year);
-  out += '-';
-  append_two(out, month);
-  out += '-';
-  append_two(out, day);
-}
 
 // The part of a time stamp down to the second is the same for many lines.
 class Stamp {
@@ -81,17 +57,8 @@ class Stamp {
  private:
   void make(std::int64_t second) {
     second_ = second;
-    const std::int64_t days = second >= 0 ? second / 86400 : (second - 86399) / 86400;
-    const auto of_day = static_cast<unsigned>(second - days * 86400);
-    text_.clear();
-    append_date(text_, days);
-    text_ += 'T';
-    append_two(text_, of_day / 3600);
-    text_ += ':';
-    append_two(text_, of_day / 60 % 60);
-    text_ += ':';
-    append_two(text_, of_day % 60);
-    text_ += ".000000";
+    text_ = utc_text(second * 1'000'000);
+    text_.pop_back();  // the Z comes with what is around it
   }
 
   std::int64_t second_ = 0;

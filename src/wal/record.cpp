@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/plain_text.hpp"
+#include "tiffany/base/calendar.hpp"
 #include "tiffany/base/crc32c.hpp"
 
 namespace tiffany::wal {
@@ -102,45 +103,6 @@ bool take_number(std::string_view& rest, std::uint64_t& number) noexcept {
   return true;
 }
 
-// Days since 1970 and the civil date, both ways (Gregorian, valid for all years that are written).
-struct Date {
-  std::int64_t year;
-  unsigned month;
-  unsigned day;
-};
-Date date_of(std::int64_t days) noexcept {
-  days += 719468;
-  const std::int64_t era = (days >= 0 ? days : days - 146096) / 146097;
-  const auto in_era = static_cast<unsigned>(days - era * 146097);
-  const unsigned year = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
-  const unsigned in_year = in_era - (365 * year + year / 4 - year / 100);
-  const unsigned month = (5 * in_year + 2) / 153;
-  return {static_cast<std::int64_t>(year) + era * 400 + (month >= 10 ? 1 : 0),
-          month < 10 ? month + 3 : month - 9, in_year - (153 * month + 2) / 5 + 1};
-}
-std::int64_t days_of(Date date) noexcept {
-  const std::int64_t year = date.month <= 2 ? date.year - 1 : date.year;
-  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const auto in_era = static_cast<unsigned>(year - era * 400);
-  const unsigned in_year =
-      (153 * (date.month > 2 ? date.month - 3 : date.month + 9) + 2) / 5 + date.day - 1;
-  return era * 146097 + (in_era * 365 + in_era / 4 - in_era / 100 + in_year) - 719468;
-}
-
-void put_digits(char* to, std::uint64_t number, int digits) noexcept {
-  for (int i = digits - 1; i >= 0; --i, number /= 10) to[i] = static_cast<char>('0' + number % 10);
-}
-bool get_digits(std::string_view from, std::size_t at, std::size_t digits,
-                std::int64_t& number) noexcept {
-  number = 0;
-  for (std::size_t i = 0; i < digits; ++i) {
-    const char c = from[at + i];
-    if (c < '0' || c > '9') return false;
-    number = number * 10 + (c - '0');
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string_view name_of(RecordType type) noexcept {
@@ -156,41 +118,9 @@ RecordType record_type(std::string_view name) noexcept {
   return RecordType::unknown;
 }
 
-std::string text_of_time(std::int64_t microseconds) {
-  std::int64_t seconds = microseconds / 1'000'000;
-  std::int64_t fraction = microseconds % 1'000'000;
-  if (fraction < 0) fraction += 1'000'000, --seconds;
-  std::int64_t days = seconds / 86400;
-  std::int64_t in_day = seconds % 86400;
-  if (in_day < 0) in_day += 86400, --days;
-  const Date date = date_of(days);
-  std::string text = "0000-00-00T00:00:00.000000Z";
-  put_digits(&text[0], static_cast<std::uint64_t>(date.year), 4);
-  put_digits(&text[5], date.month, 2);
-  put_digits(&text[8], date.day, 2);
-  put_digits(&text[11], static_cast<std::uint64_t>(in_day / 3600), 2);
-  put_digits(&text[14], static_cast<std::uint64_t>(in_day / 60 % 60), 2);
-  put_digits(&text[17], static_cast<std::uint64_t>(in_day % 60), 2);
-  put_digits(&text[20], static_cast<std::uint64_t>(fraction), 6);
-  return text;
-}
+std::string text_of_time(std::int64_t microseconds) { return utc_text(microseconds); }
 
-std::optional<std::int64_t> parse_time(std::string_view text) noexcept {
-  if (text.size() != kTsSize) return std::nullopt;
-  std::int64_t year, month, day, hour, minute, second, fraction;
-  const bool digits = get_digits(text, 0, 4, year) && get_digits(text, 5, 2, month) &&
-                      get_digits(text, 8, 2, day) && get_digits(text, 11, 2, hour) &&
-                      get_digits(text, 14, 2, minute) && get_digits(text, 17, 2, second) &&
-                      get_digits(text, 20, 6, fraction);
-  if (!digits || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
-      text[16] != ':' || text[19] != '.' || text[26] != 'Z' || month < 1 || month > 12 || day < 1 ||
-      day > 31 || hour > 23 || minute > 59 || second > 59) {
-    return std::nullopt;
-  }
-  const std::int64_t days =
-      days_of({year, static_cast<unsigned>(month), static_cast<unsigned>(day)});
-  return ((days * 24 + hour) * 60 + minute) * 60'000'000 + second * 1'000'000 + fraction;
-}
+std::optional<std::int64_t> parse_time(std::string_view text) noexcept { return parse_utc(text); }
 
 void append_line(std::string& out, const Entry& entry, std::string_view ts, std::uint32_t seed,
                  bool first_of_batch) {
