@@ -1,0 +1,136 @@
+#include "tiffany/observe/pal_socket.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "tiffany/io/buffered.hpp"
+#include "tiffany/tiffany.hpp"
+
+namespace tiffany::pal_socket_test {
+
+using observe::Pal;
+using observe::PalEvent;
+using observe::PalRequest;
+namespace stage = observe::stage;
+using namespace std::chrono_literals;
+
+const Uuid kTask = *Uuid::parse("6d0f0000-0000-4000-8000-000000000001");
+
+TEST(PalSocket, ARequestIsUnderstoodOrRefusedWithASentence) {
+  EXPECT_TRUE(PalRequest::parse("").filter.agent);
+  EXPECT_FALSE(PalRequest::parse("  ").filter.sched);
+  const PalRequest all = PalRequest::parse(
+      R"({"task":"6d0f0000-0000-4000-8000-000000000001","kinds":["sched"],"after":"1-2"})");
+  EXPECT_EQ(all.filter.task, kTask);
+  EXPECT_TRUE(all.filter.sched);
+  EXPECT_FALSE(all.filter.agent);
+  EXPECT_EQ(all.after, "1-2");
+  for (const char* bad :
+       {"hello", "[]", "{", R"({"task":"x"})", R"({"task":7})", R"({"kinds":["all"]})",
+        R"({"kinds":"agent"})", R"({"what":1})", R"({} {})", R"({"kinds":[[[[[]]]]]})"}) {
+    EXPECT_THROW(PalRequest::parse(bad), Error) << bad;
+  }
+}
+
+std::string path_for(const char* name) {
+  return "/tmp/tiffany-pal-" + std::string(name) + "-" + std::to_string(::getpid());
+}
+
+Task<void> serve_one(Pal* pal, Listener* listener) { co_await observe::serve_pal(*pal, *listener); }
+
+TEST(PalSocket, AClientGetsASnapshotAndThenEventsALineEach) {
+  Scheduler scheduler;
+  scheduler.spawn([]() -> Task<void> {
+    Pal pal;
+    const Address where = Address::unix_path(path_for("lines"));
+    Listener listener = Listener::bind(where);
+    auto server = spawn(serve_one, &pal, &listener);
+    Socket client = co_await connect(where);
+    const std::string request = "{\"kinds\":[\"agent\"]}\n";
+    co_await client.write(request);
+    BufferedReader<Socket> reader(client);
+    const auto first = co_await reader.line();
+    EXPECT_NE(first.value_or("").find("\"type\":\"snapshot\""), std::string::npos);
+    pal.emit(PalEvent(kTask, stage::kIdle, "a\nb"));
+    pal.emit(PalEvent(kTask, stage::kIdle, "second"));
+    const auto second = co_await reader.line();
+    EXPECT_NE(second.value_or("").find("a\\nb"), std::string::npos);
+    const auto third = co_await reader.line();
+    EXPECT_NE(third.value_or("").find("second"), std::string::npos);
+    client.close();
+    pal.emit(PalEvent(kTask, stage::kIdle, "nobody reads"));  // the server finds the end
+    listener.close();
+    cancel(server, "the test ends");
+  });
+  scheduler.run();
+}
+
+TEST(PalSocket, ABadRequestIsAnsweredAndTheOthersGoOn) {
+  Scheduler scheduler;
+  scheduler.spawn([]() -> Task<void> {
+    Pal pal;
+    const Address where = Address::unix_path(path_for("bad"));
+    Listener listener = Listener::bind(where);
+    auto server = spawn(serve_one, &pal, &listener);
+    Socket good = co_await connect(where);
+    const std::string empty = "\n";
+    co_await good.write(empty);
+    BufferedReader<Socket> lines(good);
+    co_await lines.line();
+    for (const std::string& request :
+         {std::string("nonsense\n"), std::string(10000, 'x'), std::string("{\"kinds\":[1]}\n")}) {
+      Socket bad = co_await connect(where);
+      co_await bad.write(request);
+      BufferedReader<Socket> answer(bad);
+      const auto line = co_await answer.line();
+      EXPECT_NE(line.value_or("").find("\"type\":\"error\""), std::string::npos) << request;
+      const auto end = co_await answer.line();
+      EXPECT_FALSE(end.has_value());
+    }
+    Socket silent = co_await connect(where);
+    silent.close();
+    pal.emit(PalEvent(kTask, stage::kIdle, "still here"));
+    const auto line = co_await lines.line();
+    EXPECT_NE(line.value_or("").find("still here"), std::string::npos);
+    listener.close();
+    cancel(server, "the test ends");
+  });
+  scheduler.run();
+}
+
+TEST(PalSocket, AClientThatDoesNotReadLosesEventsAndHoldsNobodyUp) {
+  Scheduler scheduler;
+  scheduler.spawn([]() -> Task<void> {
+    Pal pal;
+    const Address where = Address::unix_path(path_for("slow"));
+    Listener listener = Listener::bind(where);
+    auto server = spawn(serve_one, &pal, &listener);
+    Socket stuck = co_await connect(where);
+    const std::string empty = "\n";
+    co_await stuck.write(empty);
+    while (pal.counts().subscribers == 0) co_await yield();
+    for (int i = 0; i < 20000; ++i) {
+      pal.emit(PalEvent(kTask, stage::kIdle, "many words that nobody reads"));
+      if (i % 100 == 0) co_await yield();
+    }
+    EXPECT_GT(pal.counts().dropped, 0u);
+    // Read at last: whole lines, and it is told what it missed.
+    BufferedReader<Socket> reader(stuck);
+    bool lagged = false;
+    for (int i = 0; i < 20000 && !lagged; ++i) {
+      const auto line = co_await reader.line();
+      EXPECT_TRUE(line.has_value() && line->front() == '{' && line->back() == '}');
+      lagged = line->find("\"type\":\"lagged\"") != std::string::npos;
+    }
+    EXPECT_TRUE(lagged);
+    listener.close();
+    cancel(server, "the test ends");
+  });
+  scheduler.run();
+}
+
+}  // namespace tiffany::pal_socket_test
