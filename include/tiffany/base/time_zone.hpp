@@ -61,10 +61,10 @@ class TimeZone {
   std::int32_t by_rule(std::int64_t utc) const noexcept;
 
   std::string name_ = "UTC";
-  std::vector<std::int64_t> since_;     // sorted: from these moments on...
-  std::vector<std::int32_t> offsets_;   // ...these count
-  std::int32_t before_ = 0;             // and before the first this
-  std::optional<Rule> rule_;            // and behind the last this
+  std::vector<std::int64_t> since_;    // sorted: from these moments on...
+  std::vector<std::int32_t> offsets_;  // ...these count
+  std::int32_t before_ = 0;            // and before the first this
+  std::optional<Rule> rule_;           // and behind the last this
 };
 
 }  // namespace tiffany
