@@ -164,7 +164,8 @@ Scheduler::Idle Scheduler::idle(Time limit) {
 }
 
 bool Scheduler::can_be_woken_from_outside() const {
-  if (pending_externals_ > 0 || reactor_->in_flight() > 0 || !inbox_->empty()) return true;
+  if (pending_externals_ > 0 || !inbox_->empty()) return true;
+  if (reactor_->in_flight() > 0 && reactor_->hears_from_outside()) return true;
   const auto waits = [](const TaskRecord& task) {
     return task.waiting_on_ != nullptr && task.waiting_on_->waits_for_outside();
   };

@@ -32,6 +32,11 @@ void IoCall::on_done(Scheduler& scheduler, Operation& operation) noexcept {
   call.wake(scheduler, *call.task_);
 }
 
+// In a world in memory another task of the same scheduler has to do what this one waits for.
+bool IoCall::waits_for_outside() const noexcept {
+  return task_ == nullptr || Scheduler::owner(*task_)->reactor().hears_from_outside();
+}
+
 std::string IoCall::subject() const { return describe_descriptor(fd); }
 
 std::string IoCall::describe() const {

@@ -8,16 +8,13 @@
 #include <utility>
 
 #include "tiffany/core/sleep.hpp"
+#include "tiffany/detail/world/memory_bytes.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/sync/event.hpp"
 
 namespace tiffany::wal {
 
-struct MemoryDisk::Bytes {
-  std::string bytes;
-  std::size_t synced_size = 0;
-  std::vector<std::pair<std::size_t, std::string>> unsynced;  // what was there before
-};
+struct MemoryDisk::Bytes : world::MemoryBytes {};
 
 struct MemoryDisk::Power {
   int life = 0;  // how many processes there were before
@@ -35,16 +32,11 @@ class MemoryDisk::File final : public DiskFile {
 
   Task<void> write(std::uint64_t at, std::string_view text) override {
     if (alive()) {
-      const std::size_t end = std::max<std::size_t>(file_->bytes.size(), at + text.size());
-      if (end > file_->bytes.size() &&
-          power_->used() + (end - file_->bytes.size()) > power_->limit) {
+      const std::size_t end = std::max<std::size_t>(file_->size(), at + text.size());
+      if (end > file_->size() && power_->used() + (end - file_->size()) > power_->limit) {
         throw IoError(ENOSPC, "write to", "a file of a disk in memory");
       }
-      if (file_->bytes.size() < at + text.size()) file_->bytes.resize(at + text.size());
-      const std::size_t old =
-          at < file_->synced_size ? std::min(text.size(), file_->synced_size - at) : 0;
-      if (old > 0) file_->unsynced.emplace_back(at, file_->bytes.substr(at, old));
-      file_->bytes.replace(at, text.size(), text);
+      file_->write(at, text);
     }
     co_await yield();
     if (!alive()) co_await power_->never.wait();
@@ -53,14 +45,10 @@ class MemoryDisk::File final : public DiskFile {
     co_await yield();
     if (power_->failing) throw IoError(EIO, "sync", "a file of a disk in memory");
     if (!alive()) co_await power_->never.wait();
-    file_->unsynced.clear();
-    file_->synced_size = file_->bytes.size();
+    file_->sync();
   }
   void note(std::uint64_t at, std::string_view text) noexcept override {
-    if (!alive()) return;
-    if (file_->bytes.size() < at + text.size()) file_->bytes.resize(at + text.size());
-    file_->bytes.replace(at, text.size(), text);
-    file_->synced_size = file_->bytes.size();
+    if (alive()) file_->write_kept(at, text);
   }
 
  private:
@@ -75,7 +63,7 @@ class MemoryDisk::File final : public DiskFile {
 class MemoryDisk::Content final : public DiskContent {
  public:
   explicit Content(std::shared_ptr<Bytes> file) noexcept : file_(std::move(file)) {}
-  std::string_view bytes() const noexcept override { return file_->bytes; }
+  std::string_view bytes() const noexcept override { return file_->all(); }
 
  private:
   std::shared_ptr<Bytes> file_;
@@ -100,13 +88,7 @@ MemoryDisk::~MemoryDisk() {
 
 void MemoryDisk::crash() {
   power_->on = false;
-  for (auto& [path, file] : files_) {
-    for (; !file->unsynced.empty(); file->unsynced.pop_back()) {
-      const auto& [at, before] = file->unsynced.back();
-      file->bytes.replace(at, before.size(), before);
-    }
-    file->bytes.resize(file->synced_size);
-  }
+  for (auto& [path, file] : files_) file->lose_unsynced();
 }
 void MemoryDisk::fail() noexcept { power_->failing = true; }
 void MemoryDisk::mend() noexcept { power_->failing = false; }
@@ -115,15 +97,14 @@ void MemoryDisk::remove_lock() noexcept { lock_.reset(); }
 void MemoryDisk::limit(std::uint64_t bytes) noexcept { power_->limit = bytes; }
 std::uint64_t MemoryDisk::used() const noexcept {
   std::uint64_t bytes = 0;
-  for (const auto& [path, file] : files_) bytes += file->bytes.size();
+  for (const auto& [path, file] : files_) bytes += file->size();
   return bytes;
 }
 
 void MemoryDisk::edit_each(
     const std::function<void(const std::string& path, std::string& bytes)>& edit) {
   for (auto& [path, file] : files_) {
-    edit(path, file->bytes);
-    file->synced_size = file->bytes.size();
+    file->edit([&](std::string& bytes) { edit(path, bytes); });
   }
 }
 
@@ -171,13 +152,7 @@ Task<void> MemoryDisk::shorten(std::string path, std::uint64_t size) {
   co_await live();
   const auto found = files_.find(path);
   if (found == files_.end()) throw IoError(ENOENT, "shorten", path);
-  Bytes& file = *found->second;
-  file.bytes.resize(std::min<std::size_t>(file.bytes.size(), size));
-  file.synced_size = std::min<std::size_t>(file.synced_size, size);
-  std::erase_if(file.unsynced, [&](const auto& old) { return old.first >= size; });
-  for (auto& [at, before] : file.unsynced) {
-    before.resize(std::min<std::size_t>(before.size(), size - at));
-  }
+  found->second->shorten(size);
 }
 Task<void> MemoryDisk::sync_directory(std::string) { co_await live(); }
 

@@ -19,7 +19,8 @@
 namespace tiffany::wal {
 namespace {
 
-WorldFiles& files() noexcept { return os_world().files(); }
+// Of the world that the tasks are in; of a thread of offload(), the operating system's.
+WorldFiles& files() noexcept { return World::current().files(); }
 
 // A reactor that knows only a clock performs no operations.
 bool inline_calls() { return !Scheduler::require("the log").reactor().performs_operations(); }

@@ -72,6 +72,9 @@ class Reactor {
   virtual void closing(int fd) noexcept;
   // False: submit() refuses everything. Who has to, makes plain calls instead.
   virtual bool performs_operations() const noexcept { return false; }
+  // False: what its operations wait for can come only from tasks of its scheduler, as in a world in
+  // memory, so that a scheduler whose tasks all wait for them is in a deadlock.
+  virtual bool hears_from_outside() const noexcept { return true; }
   // The side that is answered at once. Default: the operating system; with a virtual clock, without
   // its wall clock and entropy.
   virtual World& world() noexcept;

@@ -34,7 +34,7 @@ class IoCall : public SystemCall, protected Operation {
   void withdraw(TaskRecord& task) noexcept override;
   bool take_back(TaskRecord& task) noexcept override;
   std::string describe() const override;
-  bool waits_for_outside() const noexcept override { return true; }
+  bool waits_for_outside() const noexcept override;
 
  protected:
   IoCall(Kind what, const Descriptor& on) noexcept : IoCall(what, on.fd()) {

@@ -1,5 +1,5 @@
 // The program `tiffany`, as an operator uses it.
-#include "tiffany/durable/command_line.hpp"
+#include "tiffany/app/command_line.hpp"
 
 #include <gtest/gtest.h>
 #include <stdio.h>
