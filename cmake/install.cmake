@@ -1,7 +1,8 @@
-# `cmake --install` and what find_package(tiffany) finds there: the target tiffany::tiffany.
+# `cmake --install` and what is found there: the target tiffany::tiffany by find_package(tiffany),
+# flags by pkg-config, and the script for gdb (tools/gdb).
 #
-# Two components. `library` (headers, library, package) needs the target `tiffany` to be built and
-# nothing else; `tools` is the program `tiffany`, and is left out where it was not built:
+# Two components. `library` (headers, library, packages, script) needs the target `tiffany` to be
+# built and nothing else; `tools` is the program `tiffany`, left out where it was not built:
 #   cmake --build build --target tiffany && cmake --install build --component library
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -25,3 +26,33 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/tiffanyConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/tiffanyConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT library)
+
+# For pkg-config. What a static library needs is needed by every program that is linked with it.
+get_target_property(kind tiffany TYPE)
+set(needed "")
+if(kind STREQUAL SHARED_LIBRARY)
+  set(needed .private)
+endif()
+set(packages "")
+set(libraries "")
+if(TIFFANY_URING)
+  list(APPEND packages liburing)
+endif()
+if(TIFFANY_TLS)
+  list(APPEND packages openssl)
+endif()
+if(TIFFANY_BOOST_CONTEXT)
+  set(libraries -lboost_context)  # it has no file for pkg-config
+endif()
+list(JOIN packages ", " packages)
+configure_file(cmake/tiffany.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tiffany.pc @ONLY)
+# The directory is known only when it is installed: `cmake --install --prefix` may name another.
+install(CODE "
+  file(READ \"${CMAKE_CURRENT_BINARY_DIR}/tiffany.pc\" text)
+  string(REGEX REPLACE \"^prefix=[^\\n]*\" \"prefix=\${CMAKE_INSTALL_PREFIX}\" text \"\${text}\")
+  file(WRITE \"${CMAKE_CURRENT_BINARY_DIR}/installed/tiffany.pc\" \"\${text}\")"
+  COMPONENT library)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/installed/tiffany.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+install(FILES tools/gdb/tiffany_gdb.py
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/tiffany/gdb COMPONENT library)

@@ -1,4 +1,5 @@
 # Installs the library alone into SCRATCH/prefix, builds CONSUMER against it there, and runs it.
+# Once by find_package, once by pkg-config.
 # Nothing but the target `tiffany` needs to be built for that: neither tests nor examples nor the
 # program. A library without AddressSanitizer then refuses a program that has it, with a sentence.
 file(REMOVE_RECURSE ${SCRATCH}/prefix ${SCRATCH}/consumer)
@@ -14,6 +15,19 @@ run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${SCRATCH}/consumer -G ${GENERATOR}
   -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_PREFIX_PATH=${SCRATCH}/prefix)
 run(${CMAKE_COMMAND} --build ${SCRATCH}/consumer)
 run(${SCRATCH}/consumer/consumer)
+
+# The same through pkg-config, without CMake.
+set(ENV{PKG_CONFIG_PATH} ${SCRATCH}/prefix/${LIBDIR}/pkgconfig)
+execute_process(COMMAND ${PKG_CONFIG} --cflags --libs "tiffany >= 0.1"
+  OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+separate_arguments(own UNIX_COMMAND "${FLAGS}")
+run(${COMPILER} ${own} ${CONSUMER}/consumer.cpp -o ${SCRATCH}/by_pkg_config ${flags})
+run(${SCRATCH}/by_pkg_config)
+
+if(NOT EXISTS ${SCRATCH}/prefix/share/tiffany/gdb/tiffany_gdb.py)
+  message(FATAL_ERROR "The script for gdb was not installed.")
+endif()
 
 if(NOT FLAGS MATCHES "-fsanitize")
   execute_process(
