@@ -5,94 +5,65 @@
 #include <string>
 #include <utility>
 
-#include "durable/hosted_task.hpp"
+#include "durable/effects.hpp"
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
 #include "tiffany/wal/values.hpp"
 
-namespace tiffany {
+namespace tiffany::detail {
 
-using detail::SlotKind;
-using wal::Level;
-using wal::RecordType;
+namespace {
 
-FlowState::Slot* FlowState::issue_checkpoint(const std::string& given,
-                                             const std::source_location& site) {
-  std::string state = given;
-  detail::make_recordable(state, "The state of a checkpoint");
-  for (const auto& slot : slots_) {
+void require_nothing_under_way(const FlowState& flow) {
+  for (const auto& slot : flow.slots) {
     if (slot->arrived || (slot->recorded && !slot->wanted)) continue;
     throw Error(Errc::durable_misuse,
                 "A checkpoint cannot be made while " + std::string(name_of(slot->kind)) + " \"" +
                     slot->id + "\" is under way; await it" +
                     (slot->kind == SlotKind::child ? "." : ", or drop its handle."));
   }
-  if (!finish()) return nullptr;
-  if (host_.looking()) {
-    Slot* const never = make_slot(SlotKind::checkpoint, "checkpoint", nullptr, site);
-    go_live(*never);
-    return never;
-  }
-  const bool whole = mailbox_size() > wal::kLongestValue;
-  const std::string mail = mailbox_json(whole);
-  std::optional<std::string> cancelled = cancelled_;
-  for (const detail::Arrival& arrival : arrivals_) {
-    if (arrival.kind != detail::Arrival::Kind::cancel || cancelled) continue;
-    cancelled = arrival.id;
-  }
-  records::Checkpoint::write(payload_, *host_.store_, state, records_waits() ? checkpoint_ + 1 : 0,
-                             mail, whole, cancelled);
-  // Until here nothing has changed: the append may be refused.
-  auto made = std::make_unique<Slot>(*this, SlotKind::checkpoint, "checkpoint");
-  Slot* const slot = made.get();
-  detail::Arrival arrival;
+}
+
+// The code that comes back begins with a cancel that it has not been shown.
+std::optional<std::string> cancel_of(const FlowState& flow) {
+  if (flow.cancel.why) return flow.cancel.why;
+  const Arrival* const cancel = flow.arrivals.first_cancel();
+  return cancel != nullptr ? std::optional<std::string>(cancel->id) : std::nullopt;
+}
+
+}  // namespace
+
+Slot* issue_checkpoint(FlowState& flow, const std::string& given,
+                       const std::source_location& site) {
+  std::string state = given;
+  make_recordable(state, "The state of a checkpoint");
+  require_nothing_under_way(flow);
+  if (!flow.waits.finish()) return nullptr;
+  auto made = std::make_unique<CheckpointSlot>(flow, site);
+  CheckpointSlot* const slot = made.get();
+  slot->live = true;
+  if (!flow.host.effects->make_checkpoint()) return &flow.hold(std::move(made), nullptr);
+  const bool counted = flow.written_by.records_waits();
+  const std::uint64_t number = flow.generation.checkpoint() + 1;
+  const bool whole = flow.signals.size() > wal::kLongestValue;
+  records::Checkpoint::write(flow.host.payload, *flow.host.store, state, counted ? number : 0,
+                             flow.signals.json(whole), whole, cancel_of(flow));
+  Arrival arrival;
   arrival.slot = slot;
-  arrival.time = host_.store_->clock().now();
-  arrival.seq = append(RecordType::Checkpoint, payload_, &site, 0, Level::sync, slot);
-  for (std::unique_ptr<Slot>& each : slots_) {
-    each->retired = true;
-    retired_.push_back(std::move(each));
-  }
-  slots_.clear();
-  recorded_.clear();
-  early_.clear();
-  slot->site = site;
+  arrival.time = flow.host.store->clock().now();
+  arrival.seq =
+      flow.append(wal::RecordType::Checkpoint, flow.host.payload, &site, 0, wal::Level::sync, slot);
+  // Until here nothing has changed: the append may be refused.
+  flow.slots.retire_all();
   slot->value = "null";
   slot->recorded = true;
-  slot->live = true;
-  slot->time = arrival.time;
-  slot->place = 0;
-  slots_.push_back(std::move(made));
-  next_state_ = state;
-  begin_generation(records_waits() ? checkpoint_ + 1 : arrival.seq);
-  arrivals_.push_back(std::move(arrival));
+  flow.slots.add(std::move(made), false);
+  flow.code.next_state = std::move(state);
+  flow.generation.begin(counted ? number : arrival.seq, counted);
+  flow.arrivals.push(std::move(arrival));
   return slot;
 }
 
-// As `load` leaves it behind a checkpoint: what came before it has been delivered, what came after
-// it has not.
-void FlowState::begin_anew() {
-  at_checkpoint = false;
-  saved = std::move(next_state_);
-  uses_.clear();
-  last_use_ = nullptr;
-  path.clear();
-  shields = 0;
-  trace = 0;
-  asked_anything = false;
-  queries->clear();
-}
-
-// What is counted and drawn from here on is the same when the log is read from here.
-// Checkpoints are counted, and not named by their records, of which there are more after a crash.
-void FlowState::begin_generation(std::uint64_t checkpoint) {
-  checkpoint_ = checkpoint;
-  generation_ = (records_waits() ? "c" : "") + std::to_string(checkpoint);
-  random = Random(seed_, "durable task after " + std::to_string(checkpoint));
-}
-
-std::string FlowState::name_outside() const {
-  return checkpoint_ == 0 ? id_text_ : id_text_ + "@" + std::to_string(checkpoint_);
-}
-
-}  // namespace tiffany
+}  // namespace tiffany::detail

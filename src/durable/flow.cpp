@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 
 namespace tiffany {
@@ -12,25 +13,23 @@ Answer DurableCall::start(Scheduler& scheduler, TaskRecord& task) {
   // It was stopped when it was about to go on: nothing more is asked for, and the scheduler throws
   // at once.
   if (scheduler.cancel_pending()) [[unlikely]] {
-    flow_->unwind();
+    flow_->waits.unwind();
     return Answer::parked;
   }
-  return flow_->begin_wait(*this, task) ? Answer::now : Answer::parked;
+  return flow_->waits.begin(*this, task) ? Answer::now : Answer::parked;
 }
 
-void DurableCall::withdraw(TaskRecord&) noexcept { flow_->end_wait(); }
+void DurableCall::withdraw(TaskRecord&) noexcept { flow_->waits.end(); }
 
 // The code of a step lives in the frame that waits for it: that cannot go before the step has
 // ended.
 bool DurableCall::take_back(TaskRecord& task) noexcept {
-  if (!flow_->unwind()) return false;
+  if (!flow_->waits.unwind()) return false;
   withdraw(task);
   return true;
 }
 
-std::string DurableCall::describe() const {
-  return "the log of durable task " + flow_->id().text();
-}
+std::string DurableCall::describe() const { return "the log of durable task " + flow_->id_text; }
 
 namespace detail {
 
@@ -49,7 +48,7 @@ namespace {
 bool succeeded(const Slot* slot) noexcept { return slot_arrived(slot) && !slot->failed; }
 }  // namespace
 void drop_slot(FlowState& flow, Slot* slot) noexcept { flow.drop(slot); }
-Uuid id_of(const Slot* slot) noexcept { return slot->uuid; }
+Uuid id_of(const Slot* slot) noexcept { return slot->public_id(); }
 void check_cancelled(FlowState& flow) { flow.check_cancelled(); }
 
 const std::string& slot_value(FlowState& flow, const Slot* slot) {
@@ -67,24 +66,20 @@ const std::string& slot_value(FlowState& flow, const Slot* slot) {
 
 Slot* issue_step(FlowState& flow, std::string_view name, const StepOptions& options, StepCode& code,
                  const std::source_location& site) {
-  return flow.issue_step(name, options, code, site);
+  return flow.steps.issue(name, options, code, site);
 }
 Slot* issue_timer(FlowState& flow, const std::string&, const std::string& delay, const ValueType&,
                   const std::source_location& site) {
-  return flow.issue_timer(Duration(std::stoll(delay)), site);
+  return issue_timer(flow, Duration(std::stoll(delay)), site);
 }
 Slot* issue_promise(FlowState& flow, const std::string& name, const std::string&,
                     const ValueType& type, const std::source_location& site) {
-  return flow.issue_promise(name, type, site);
-}
-Slot* issue_child(FlowState& flow, const std::string& type, const std::string& arguments,
-                  const ValueType& result, const std::source_location& site) {
-  return flow.issue_child(type, arguments, result, site);
+  return issue_promise(flow, name, type, site);
 }
 
 Task<void> nothing() { co_return; }
 
-void SleepCall::issue() { slot_ = flow().issue_timer(delay_, site()); }
+void SleepCall::issue() { slot_ = issue_timer(flow(), delay_, site()); }
 void SleepCall::finish() { slot_value(flow(), slot_); }
 SleepCall::~SleepCall() {
   if (slot_ != nullptr) flow().drop(slot_);
@@ -133,16 +128,16 @@ void throw_first_failure(FlowState& flow, const std::vector<Slot*>& slots) {
 
 void require_signal_name(std::string_view name) { require_name(name, "The name of a signal"); }
 void SignalWait::issue() {
-  flow().issue_signal(name_, *type_, timed(), site());
+  flow().signals.issue(name_, *type_, timed(), site());
   issued_ = true;
 }
-bool SignalWait::asks() const noexcept { return flow().records_waits(); }
+bool SignalWait::asks() const noexcept { return flow().written_by.records_waits(); }
 bool SignalWait::ready() const {
-  return (issued_ || !flow().records_waits()) && flow().has_signal(name_);
+  return (issued_ || !flow().written_by.records_waits()) && flow().signals.has(name_);
 }
 std::string SignalWait::take() {
   if (!SignalWait::ready()) flow().check_cancelled();
-  return flow().take_signal(name_);
+  return flow().signals.take(name_);
 }
 std::string SignalWait::what() const { return "signal \"" + name_ + "\""; }
 
@@ -151,8 +146,8 @@ SignalWaitFor::~SignalWaitFor() {
 }
 void SignalWaitFor::issue() {
   SignalWait::issue();
-  if (!flow().divergence.empty()) return;
-  timer_ = flow().issue_timer(longest_, site());
+  if (flow().comparison.stopped()) return;
+  timer_ = issue_timer(flow(), longest_, site());
 }
 bool SignalWaitFor::ready() const {
   return SignalWait::ready() || (timer_ != nullptr && slot_arrived(timer_));
@@ -163,54 +158,37 @@ std::optional<std::string> SignalWaitFor::take_in_time() {
   return std::nullopt;
 }
 
-void CheckpointWait::issue() { slot_ = flow().issue_checkpoint(state_, site()); }
+void CheckpointWait::issue() { slot_ = issue_checkpoint(flow(), state_, site()); }
 CheckpointWait::~CheckpointWait() {
   if (slot_ != nullptr) flow().drop(slot_);
 }
 
 Durable<void> make_checkpoint(FlowState& flow, std::string state, std::source_location site) {
   co_await CheckpointWait(flow, std::move(state), site);
-  flow.at_checkpoint = true;
-  co_await LeaveForGood(flow.caller);
+  flow.code.at_checkpoint = true;
+  co_await LeaveForGood(flow.code.caller);
 }
 
 int agreed_version(FlowState& flow, std::string_view change, int oldest, int newest,
                    const std::source_location& site) {
   flow.require_own_code();
-  if (!flow.divergence.empty()) flow.leave_code();
-  return flow.version(change, oldest, newest, site);
+  if (flow.comparison.stopped()) flow.leave_code();
+  return issue_version(flow, change, oldest, newest, site);
 }
 
 const std::string* saved_state(FlowState& flow) {
-  if (flow.asked_anything) {
+  if (flow.code.asked_anything) {
     throw Error(
         Errc::durable_misuse,
         "flow.state() comes first: what was asked for before it would not be in the log after "
         "a checkpoint.");
   }
-  return flow.saved ? &*flow.saved : nullptr;
+  return flow.code.saved ? &*flow.code.saved : nullptr;
 }
 
 }  // namespace detail
 
 // ---- Queries ----
-
-std::uint64_t detail::Queries::add(std::string name, std::function<std::string()> answer) {
-  if (!had(name)) names_.push_back(name);
-  all_.push_back({std::move(name), ++last_, std::move(answer)});
-  return last_;
-}
-void detail::Queries::remove(std::uint64_t number) noexcept {
-  std::erase_if(all_, [number](const Answer& each) { return each.number == number; });
-}
-const std::function<std::string()>* detail::Queries::find(std::string_view name) const noexcept {
-  const auto found = std::find_if(all_.rbegin(), all_.rend(),
-                                  [name](const Answer& each) { return each.name == name; });
-  return found == all_.rend() ? nullptr : &found->answer;
-}
-bool detail::Queries::had(std::string_view name) const noexcept {
-  return std::find(names_.begin(), names_.end(), name) != names_.end();
-}
 
 Flow::Query::Query(std::shared_ptr<detail::Queries> all, std::uint64_t number) noexcept
     : all_(std::move(all)), number_(number) {}
@@ -224,19 +202,20 @@ Flow::Query::~Query() {
 }
 Flow::Query Flow::on_query(std::string name, std::function<std::string()> answer) {
   detail::require_name(name, "The name of a query");
-  return Query(state_->queries, state_->queries->add(std::move(name), std::move(answer)));
+  const std::uint64_t number = state_->code.queries().add(std::move(name), std::move(answer));
+  return Query(state_->code.answers, number);
 }
-std::int64_t Flow::now() const noexcept { return state_->now; }
+std::int64_t Flow::now() const noexcept { return state_->code.now; }
 Random& Flow::random() {
   state_->require_own_code();
-  return state_->random;
+  return state_->generation.random;
 }
 Uuid Flow::uuid() { return Uuid::random(random()); }
-const Uuid& Flow::id() const noexcept { return state_->id(); }
-bool Flow::replaying() const noexcept { return state_->replaying(); }
+const Uuid& Flow::id() const noexcept { return state_->log.id; }
+bool Flow::replaying() const noexcept { return state_->waits.replaying(); }
 
 Flow::Path::Path(FlowState& state, std::string_view name)
-    : state_(state), size_(state.path.size()) {
+    : state_(state), size_(state.code.names.path.size()) {
   detail::require_name(name, "A part of a path");
   if (size_ + name.size() + 1 > kLongestPath) {
     throw Error(Errc::bad_argument, "A path of steps has at most " + std::to_string(kLongestPath) +
@@ -244,12 +223,12 @@ Flow::Path::Path(FlowState& state, std::string_view name)
                                         "\" this one would have " +
                                         std::to_string(size_ + name.size() + 1) + ".");
   }
-  state_.path += name;
-  state_.path += '/';
+  state_.code.names.path += name;
+  state_.code.names.path += '/';
 }
-Flow::Path::~Path() { state_.path.resize(size_); }
+Flow::Path::~Path() { state_.code.names.path.resize(size_); }
 
-Flow::Shield::Shield(FlowState& state) noexcept : state_(state) { ++state_.shields; }
-Flow::Shield::~Shield() { --state_.shields; }
+Flow::Shield::Shield(FlowState& state) noexcept : state_(state) { ++state_.cancel.shields; }
+Flow::Shield::~Shield() { --state_.cancel.shields; }
 
 }  // namespace tiffany

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
 #include "durable/records.hpp"
 #include "tiffany/wal/record.hpp"
 #include "tiffany/wal/values.hpp"
@@ -64,12 +65,12 @@ class History {
 
 void FlowState::load(const std::vector<std::string>& lines) {
   History history;
-  back_ = true;
+  steps.loaded();
   for (const std::string& line : lines) {
     wal::RecordView view;
     const std::string_view text = std::string_view(line).substr(0, line.size() - 1);
     if (wal::read_line(text, 0, view) != wal::LineFault::none) {
-      throw Error(Errc::log_damaged, "A line of the log of task " + id_text_ +
+      throw Error(Errc::log_damaged, "A line of the log of task " + id_text +
                                          " was right when the log was opened and is not now.");
     }
     bytes += line.size();
@@ -93,20 +94,18 @@ void FlowState::load(const std::vector<std::string>& lines) {
       arrival.id = std::move(result.of);
       arrival.failed = result.failed;
       arrival.unknown = result.unknown;
-      arrival.value =
-          result.failed ? std::move(result.value) : host_.store_->value_of(result.value);
+      arrival.value = result.failed ? std::move(result.value) : host.store->value_of(result.value);
       came(std::move(arrival));
     };
     switch (view.type) {
       case RecordType::Spawn: {
         const records::Spawn begun = records::Spawn::read(fields);
-        arguments = host_.store_->value_of(begun.args);
-        log_version_ = begun.version;
-        rules_ = begun.rules;
-        now = time;
+        code.arguments = host.store->value_of(begun.args);
+        written_by.version = begun.version;
+        written_by.rules = begun.rules;
+        code.now = time;
         if (!begun.fork_of.empty()) {
-          seed_ = Uuid::parse(begun.fork_of).value_or(Uuid()).hash();
-          random = Random(seed_, "durable task");
+          generation.take_seed(Uuid::parse(begun.fork_of).value_or(Uuid()).hash());
         }
         break;
       }
@@ -128,7 +127,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
         records::Asked asked = records::Asked::read(fields);
         if (asked.op == "retry") {
           history.forget_from(asked.from);
-          generation_ = std::to_string(view.seq);
+          generation.begin_retry(view.seq);
         } else if (asked.op == "pause") {
           history.nothing_was_lost();
         } else if (asked.by_code()) {
@@ -146,7 +145,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
           Arrival arrival;
           arrival.kind = sent->signal ? Arrival::Kind::signal : Arrival::Kind::cancel;
           arrival.id = std::move(sent->name);
-          if (sent->signal) arrival.value = host_.store_->value_of(sent->value);
+          if (sent->signal) arrival.value = host.store->value_of(sent->value);
           came(std::move(arrival));
         } else {
           settled();
@@ -155,24 +154,21 @@ void FlowState::load(const std::vector<std::string>& lines) {
       case RecordType::Checkpoint: {
         records::Checkpoint checkpoint = records::Checkpoint::read(fields);
         history.clear();
-        saved = host_.store_->value_of(checkpoint.state);
-        read_mailbox(checkpoint.mailbox);
-        cancelled_ = std::move(checkpoint.cancelled);
-        now = time;
-        begin_generation(records_waits() ? checkpoint.number : view.seq);
+        code.saved = host.store->value_of(checkpoint.state);
+        signals.read(checkpoint.mailbox);
+        cancel.why = std::move(checkpoint.cancelled);
+        code.now = time;
+        generation.begin(written_by.records_waits() ? checkpoint.number : view.seq,
+                         written_by.records_waits());
         break;
       }
       default:
         break;
     }
   }
-  if (host_.store_->found().shut_down) history.nothing_was_lost();
-  checked_ = false;
-  commands_ = std::move(history.commands);
-  arrivals_ = detail::ArrivalQueue(std::move(history.arrivals));
-  synced_ = arrivals_.size();
-  for (const Arrival& arrival : arrivals_)
-    cancels_ += arrival.kind == Arrival::Kind::cancel ? 1 : 0;
+  if (host.store->found().shut_down) history.nothing_was_lost();
+  comparison.load(std::move(history.commands), written_by.version != type.version);
+  arrivals.load(std::move(history.arrivals));
 }
 
 }  // namespace tiffany

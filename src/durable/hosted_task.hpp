@@ -1,24 +1,29 @@
-// What a host knows of one task.
+// What a host knows of one task, and the table of all of them.
 #pragma once
 
-#include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
-#include "durable/excerpt.hpp"
-#include "durable/flow_state.hpp"
+#include "tiffany/core/handle.hpp"
+#include "tiffany/durable/host.hpp"
 #include "tiffany/sync/event.hpp"
 
 namespace tiffany {
 
-struct HostCore::HostedTask {
-  explicit HostedTask(wal::StoredTask& of) : log(of) {}
+struct HostedTask {
+  explicit HostedTask(wal::StoredTask& of);
   // Of a task in the archive, which the store does not list.
-  explicit HostedTask(std::unique_ptr<wal::StoredTask> of) : own(std::move(of)), log(*own) {}
+  explicit HostedTask(std::unique_ptr<wal::StoredTask> of);
+  ~HostedTask();
+  HostedTask(const HostedTask&) = delete;
+  HostedTask& operator=(const HostedTask&) = delete;
+
   std::unique_ptr<wal::StoredTask> own;
   wal::StoredTask& log;
   const DurableType* type = nullptr;
@@ -26,22 +31,26 @@ struct HostCore::HostedTask {
   int version = 0;
   Uuid parent;
   DurableStatus status = DurableStatus::running;
-  std::string detail;
+  std::string detail;               // its result, or why it does not run
   std::unique_ptr<FlowState> flow;  // while its code is under way
-  Handle<void> task;
-  ManualResetEvent done;
-  std::exception_ptr broken;
+  Handle<void> task;                // that runs the code
+  ManualResetEvent done;            // set when the status or `broken` has changed
+  std::exception_ptr broken;        // why it does not go on in this host
   // It had ended when the log was opened, or is in the archive: its result, or why it has none, is
-  // not in `detail` but is read when somebody asks, see end_of().
+  // not in `detail` but is read when somebody asks, see Results::end_of.
   bool unread = false;
-  std::string spawn;           // its first record, of a task in the archive
-  std::string end;             // and the record of its end
-  bool promises_read = false;  // HostCore::at_rest_ has what its log says of its promises
-  int changing = 0;            // it is being started, paused, resumed, retried, killed, or ends
-  int held = 0;                // so many look at it across a suspension: it stays where it is
+  bool promises_read = false;  // PromiseTable has what its log says of its promises
+  std::uint32_t changing = 0;  // it is being started, paused, resumed, retried, killed, or ends
+  std::uint32_t held = 0;      // so many look at it across a suspension: it stays where it is
+  struct Archived {
+    std::string spawn;  // its first record
+    std::string end;    // the record of its end
+  };
+  std::unique_ptr<Archived> archived;  // of a task in the archive
 };
 
-class HostCore::Held {
+// Keeps a task in the table across a suspension.
+class Held {
  public:
   explicit Held(HostedTask& entry) noexcept : entry_(entry) { ++entry_.held; }
   ~Held() { --entry_.held; }
@@ -53,7 +62,7 @@ class HostCore::Held {
 };
 
 // Marks a task that somebody changes, so that others wait with what they want from it.
-class HostCore::Changing {
+class Changing {
  public:
   Changing(HostedTask& entry, ManualResetEvent& changed) noexcept
       : entry_(entry), changed_(changed) {
@@ -70,28 +79,23 @@ class HostCore::Changing {
   ManualResetEvent& changed_;
 };
 
-// While a call from the step of one task waits for the steps of another to end.
-class HostCore::StoppingNow {
+// The tasks of the log, in the order in which they came to be.
+class HostedTasks {
  public:
-  StoppingNow(HostCore& host, const HostedTask& of, bool with_children)
-      : host_(host), of_(of), by_(host.caller()) {
-    if (by_ != nullptr) host_.stopping_.push_back({by_, &of, with_children});
-  }
-  ~StoppingNow() {
-    if (by_ == nullptr) return;
-    for (auto each = host_.stopping_.begin(); each != host_.stopping_.end(); ++each) {
-      if (each->of != &of_ || each->by != by_) continue;
-      host_.stopping_.erase(each);
-      return;
-    }
-  }
-  StoppingNow(const StoppingNow&) = delete;
-  StoppingNow& operator=(const StoppingNow&) = delete;
+  // Null: the log does not have it.
+  HostedTask* find(const Uuid& id) const noexcept;
+  HostedTask& add(wal::StoredTask& log);
+  // They are in the archive from here on.
+  void remove(const std::unordered_set<Uuid, UuidHash>& tasks);
+  auto begin() const noexcept { return order_.begin(); }
+  auto end() const noexcept { return order_.end(); }
+  std::size_t size() const noexcept { return order_.size(); }
+  // Tasks may be added while others are gone through.
+  HostedTask& operator[](std::size_t place) const noexcept { return *order_[place]; }
 
  private:
-  HostCore& host_;
-  const HostedTask& of_;
-  const HostedTask* by_;  // null: the call is made outside of all steps
+  std::unordered_map<Uuid, std::unique_ptr<HostedTask>, UuidHash> by_id_;
+  std::vector<HostedTask*> order_;
 };
 
 // Of a task that has ended.
@@ -100,40 +104,5 @@ inline DurableStatus status_at_end(const wal::StoredTask& task) noexcept {
          : task.cancelled ? DurableStatus::cancelled
                           : DurableStatus::completed;
 }
-
-namespace detail {
-
-// Lets the task of a host await the code of a durable one. Gives nothing when the code has ended at
-// a checkpoint; its frames are destroyed with this object.
-class RunDurable {
- public:
-  RunDurable(Durable<std::string> code, FlowState& flow) noexcept
-      : code_(std::move(code)), flow_(flow) {}
-
-  using Call = AwaitTask<std::string, Durable<std::string>::promise_type>;
-  class Await : private Call {
-   public:
-    Await(Call call, FlowState& flow) noexcept : Call(call), flow_(flow) {}
-    using Call::await_ready;
-    void await_suspend(std::coroutine_handle<> caller) noexcept {
-      flow_.caller = caller.address();
-      Call::await_suspend(caller);
-    }
-    std::optional<std::string> await_resume() {
-      if (flow_.at_checkpoint) return std::nullopt;
-      return Call::await_resume();
-    }
-
-   private:
-    FlowState& flow_;
-  };
-  Await call_from_task() && noexcept { return Await(std::move(code_).call(), flow_); }
-
- private:
-  Durable<std::string> code_;
-  FlowState& flow_;
-};
-
-}  // namespace detail
 
 }  // namespace tiffany

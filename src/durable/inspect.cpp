@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "base/shown_text.hpp"
-#include "durable/hosted_task.hpp"
+#include "durable/effects.hpp"
+#include "durable/excerpt.hpp"
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
 #include "tiffany/base/error.hpp"
 
 namespace tiffany {
@@ -32,77 +35,132 @@ std::string UpgradeCheck::text() const {
   return text;
 }
 
-void HostCore::would(std::string what) { looking_->next.push_back(std::move(what)); }
-void HostCore::happened(std::string what) { looking_->events.push_back(std::move(what)); }
+namespace {
 
-void HostCore::seen(const FlowState& flow) {
-  looking_->commands = flow.compared;
-  looking_->trace = flow.trace;
-  if (flow.divergence.empty()) return;
-  looking_->agrees = false;
-  looking_->difference = flow.divergence;
-}
+// Brings nothing about, and notes what a host would.
+class NotedEffects final : public Effects {
+ public:
+  NotedEffects(HostCore& host, Inspection& seen) noexcept : host_(host), seen_(seen) {}
 
-void HostCore::seen_end(const HostedTask& entry, DurableStatus status, const std::string& result) {
-  const bool ended = entry.log.ended;
-  seen(*entry.flow);
-  looking_->same_result =
-      ended && status == looking_->task.status && result == looking_->task.detail;
-  if (ended && !looking_->same_result) {
-    looking_->agrees = false;
-    looking_->difference = "The log says that it ended " +
-                           std::string(name_of(looking_->task.status)) + " with " +
-                           looking_->task.detail + ", the code ends " +
-                           std::string(name_of(status)) + " with " + result + ".";
+  void begin_step(detail::StepSlot& step) override { would("run step " + step.id); }
+  void resume_step(detail::StepSlot& step) override {
+    switch (Steps::after_crash(step)) {
+      case Steps::AfterCrash::unknown:
+        return would("give up step " + step.id + ", whose effect is unknown");
+      case Steps::AfterCrash::give_up:
+        return would("give up step " + step.id + ", which the process did not survive " +
+                     std::to_string(step.attempts) + " times");
+      case Steps::AfterCrash::run:
+        return would(step.begun ? "run step " + step.id + " again" : "run step " + step.id);
+    }
   }
-  const std::string trace = ended ? end_of(entry).trace : std::string();
-  if (looking_->agrees && !trace.empty() && trace != detail::hex(entry.flow->trace)) {
-    looking_->agrees = false;
-    looking_->difference = "The log ends with the trace " + trace + ", the code with " +
-                           detail::hex(entry.flow->trace) + ": something came in another order.";
+  void arm_timer(detail::TimerSlot& timer) override {
+    would("wait until " + wal::text_of_time(timer.due) + " (" + timer.id + ")");
   }
-  if (!ended) would("end " + std::string(name_of(status)) + " with " + result);
+  void await_promise(detail::PromiseSlot& promise) override {
+    would("wait for promise " + promise.uuid.text() + " (" + promise.id + ")");
+  }
+  void start_child(detail::ChildSlot& child) override {
+    would("wait for task " + child.uuid.text() + " (" + child.id + ")");
+    check_result(child);
+  }
+  bool make_checkpoint() override {
+    would("make a checkpoint, and begin anew");
+    return false;
+  }
+  void delivered(const FlowState& flow, const detail::Arrival& arrival) override {
+    constexpr std::string_view kWhat[] = {"result of ", "signal ", "cancel: "};
+    const std::string& about = arrival.slot != nullptr ? arrival.slot->id : arrival.id;
+    seen_.events.push_back(wal::text_of_time(flow.code.now) + " " +
+                           std::string(kWhat[static_cast<int>(arrival.kind)]) + about +
+                           (arrival.failed ? " failed: " : " ") + arrival.value);
+  }
+  void caught_up(const FlowState& flow) override { note(flow); }
+  void diverged(const FlowState& flow, const std::string&) override { note(flow); }
+  bool ended(const HostedTask& task, DurableStatus status, const std::string& result) override;
+
+ private:
+  void would(std::string what) { seen_.next.push_back(std::move(what)); }
+  void note(const FlowState& flow);
+  void check_result(detail::ChildSlot& slot);
+
+  HostCore& host_;
+  Inspection& seen_;
+};
+
+void NotedEffects::note(const FlowState& flow) {
+  seen_.commands = flow.comparison.replay.compared();
+  seen_.trace = flow.code.trace;
+  if (!flow.comparison.stopped()) return;
+  seen_.agrees = false;
+  seen_.difference = flow.comparison.divergence();
 }
 
-void HostCore::open_to_look() {
-  scheduler_ = &Scheduler::require("inspect");
-  store_ = wal::look_at_store(log_options_);
-  options_.start_paused = true;
-  for (wal::StoredTask* task : store_->list()) prepare(add_entry(*task));
+bool NotedEffects::ended(const HostedTask& task, DurableStatus status, const std::string& result) {
+  const bool was_ended = task.log.ended;
+  const std::string trace_now = detail::hex(task.flow->code.trace);
+  note(*task.flow);
+  seen_.same_result = was_ended && status == seen_.task.status && result == seen_.task.detail;
+  if (was_ended && !seen_.same_result) {
+    seen_.agrees = false;
+    seen_.difference = "The log says that it ended " + std::string(name_of(seen_.task.status)) +
+                       " with " + seen_.task.detail + ", the code ends " +
+                       std::string(name_of(status)) + " with " + result + ".";
+  }
+  const std::string trace = was_ended ? host_.results.end_of(task).trace : std::string();
+  if (seen_.agrees && !trace.empty() && trace != trace_now) {
+    seen_.agrees = false;
+    seen_.difference = "The log ends with the trace " + trace + ", the code with " + trace_now +
+                       ": something came in another order.";
+  }
+  if (!was_ended) would("end " + std::string(name_of(status)) + " with " + result);
+  return false;
 }
 
-Task<Inspection> HostCore::look(Uuid id) {
-  HostedTask& task = entry(id, "inspect");
+// A child that has ended, and whose parent has not been told: what the parent would be told.
+void NotedEffects::check_result(detail::ChildSlot& slot) {
+  HostedTask* const child = host_.tasks.find(slot.uuid);
+  if (child == nullptr) return;
+  const DurableInfo end = host_.results.info_of(*child);
+  child->status = end.status;  // quarantined, when the result cannot be read
+  if (end.status == DurableStatus::quarantined) child->detail = end.detail;
+  if (end.status == DurableStatus::completed) slot.flow.comparison.check(slot, end.detail);
+}
+
+// Runs one task along its log.
+Task<Inspection> look_at(HostCore* host, Uuid id) {
+  HostedTask& task = host->require_task(id, "inspect");
   Inspection found;
-  found.task = info_of(task);
-  if (found.task.status == DurableStatus::quarantined || !check_type(task)) {
+  found.task = host->results.info_of(task);
+  if (found.task.status == DurableStatus::quarantined || !host->check_type(task)) {
     found.difference =
         found.task.status == DurableStatus::quarantined ? found.task.detail : task.detail;
     co_return found;
   }
   found.agrees = true;
-  looking_ = &found;
-  begin_again(task);
+  host->effects = std::make_unique<NotedEffects>(*host, found);
+  host->runs.begin_again(task);
   // It stops by itself: at its end, at a difference, or where the log ends.
-  while (replaying_tasks_ > 0) {
-    replay_room_.reset();
-    co_await replay_room_.wait();
-  }
-  co_await stop(task);
-  looking_ = nullptr;
+  co_await host->runs.until_all_replayed();
+  co_await host->runs.stop(task);
+  host->effects = std::make_unique<LiveEffects>(*host);
   co_return found;
 }
 
-std::string HostCore::unreadable() const {
+// Which tasks are quarantined, and why.
+std::string unreadable(const HostCore& host) {
   std::string all;
-  for (const HostedTask* entry : order_) {
+  for (const HostedTask* entry : host.tasks) {
     if (entry->status != DurableStatus::quarantined) continue;
     all += entry->log.id.text() + ": " + entry->detail + "\n";
   }
   return all;
 }
 
-namespace {
+bool knows(const HostCore& host, const DurableInfo& task) noexcept {
+  const DurableType* const type = host.types.find(task.type);
+  return type != nullptr && task.version >= type->accepts && task.version <= type->version;
+}
 
 // Another process may compact the log while it is read here, so that records are not where they
 // were found. Then everything is read again. What is really wrong is the same the next time.
@@ -142,9 +200,9 @@ Task<Seen> look_beside_writer(const Registry* types, wal::LogOptions log, Uuid t
     std::exception_ptr error;
     try {
       const auto core = std::make_shared<HostCore>(*types, log, HostOptions());
-      core->open_to_look();
+      core->opening.open_to_look();
       seen = co_await look(core.get(), task, &wrong);
-      wrong += core->unreadable();
+      wrong += unreadable(*core);
     } catch (const Error& failed) {
       error = std::current_exception();
       wrong = failed.what();
@@ -156,22 +214,22 @@ Task<Seen> look_beside_writer(const Registry* types, wal::LogOptions log, Uuid t
 }
 
 Task<Inspection> look_at_one(HostCore* core, Uuid task, std::string* wrong) {
-  Inspection seen = co_await core->look(task);
+  Inspection seen = co_await look_at(core, task);
   if (seen.task.status == DurableStatus::quarantined) *wrong = seen.task.detail;
   co_return seen;
 }
 
 Task<UpgradeCheck> look_at_all(HostCore* core, Uuid, std::string* wrong) {
   UpgradeCheck check;
-  check.all = core->tasks();
+  check.all = core->results.list();
   for (const DurableInfo& info : check.all) {
     if (info.status == DurableStatus::quarantined) *wrong += info.id.text() + info.detail;
     if (info.status != DurableStatus::paused) continue;
-    Inspection seen = co_await core->look(info.id);
+    Inspection seen = co_await look_at(core, info.id);
     if (seen.agrees) {
       ++check.agree;
     } else {
-      ++(core->knows(info) ? check.diverge : check.paused);
+      ++(knows(*core, info) ? check.diverge : check.paused);
     }
     check.tasks.push_back(std::move(seen));
   }

@@ -1,8 +1,9 @@
-// Pausing, resuming, killing, retrying and forking.
-#include <string>
-#include <utility>
+#include "durable/lifecycle.hpp"
 
-#include "durable/hosted_task.hpp"
+#include <utility>
+#include <vector>
+
+#include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
 #include "tiffany/structure/blocks.hpp"
@@ -11,102 +12,54 @@ namespace tiffany {
 
 using wal::RecordType;
 
-// ---- Who waits for whom ----
-
-// The task in whose step the code runs that is running, or a task of a scope that the step has
-// opened. Null: outside of all steps.
-const HostCore::HostedTask* HostCore::caller() const noexcept {
-  const TaskRecord* code = scheduler_ != nullptr ? scheduler_->running() : nullptr;
-  for (; code != nullptr && !steps_.empty(); code = code->scope()->owner()) {
-    const auto found = steps_.find(code);
-    if (found != steps_.end()) return found->second;
-  }
-  return nullptr;
-}
-
-// To stop `of`, with its children perhaps, is to stop `task`, too.
-bool HostCore::covers(const HostedTask& of, bool with_children,
-                      const HostedTask& task) const noexcept {
-  if (&of == &task) return true;
-  for (const HostedTask* each = &task; with_children && each != nullptr && !each->parent.nil();) {
-    each = find(each->parent);
-    if (each == &of) return true;
-  }
-  return false;
-}
-
-// To stop `of` waits for a step of `task`, perhaps through others that wait in their steps.
-bool HostCore::waits_for(const HostedTask& of, bool with_children,
-                         const HostedTask& task) const noexcept {
-  if (covers(of, with_children, task)) return true;
-  for (const Stopping& each : stopping_) {
-    if (covers(of, with_children, *each.by) && waits_for(*each.of, each.with_children, task)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void HostCore::require_other(const HostedTask& task, bool with_children,
-                             std::string_view what) const {
-  const HostedTask* const from = caller();
-  if (from == nullptr || !waits_for(task, with_children, *from)) return;
-  throw Error(
-      Errc::self_join,
-      std::string(what) + " of task " + task.log.id.text() + " was called in a step of " +
-          (from == &task ? "that task" : "task " + from->log.id.text()) +
-          ", which would have to end first: the call would wait for itself. Call it outside "
-          "of the step, or cancel the task, which does not wait.");
-}
-
-Task<void> HostCore::kill(Uuid id, std::string why) {
+Task<void> Lifecycle::kill(Uuid id, std::string why) {
   detail::require_reason(why, "The reason for a kill");
-  if (is_open() && find(id) == nullptr && archived(id)) co_return;
-  HostedTask& task = entry(id, "Host::kill");
+  if (host_.is_open() && host_.tasks.find(id) == nullptr && host_.results.archived(id)) co_return;
+  HostedTask& task = host_.require_task(id, "Host::kill");
   const Held held(task);
-  require_other(task, true, "Host::kill");
-  const StoppingNow stopping(*this, task, true);
-  co_await until_settled(&task);
+  host_.callers.require_other(task, true, "Host::kill");
+  const StepCallers::Waiting waiting(host_.callers, task, true);
+  co_await host_.until_settled(&task);
   if (!task.log.ended) co_await shield(kill_now(&task, std::move(why)));
 }
 
-Task<void> HostCore::kill_now(HostedTask* task, std::string why) {
-  const Changing changing(*task, changed_);
-  const std::vector<Uuid> children = children_of(*task);
-  co_await stop(*task);
+Task<void> Lifecycle::kill_now(HostedTask* task, std::string why) {
+  const Changing changing(*task, host_.changed);
+  const std::vector<Uuid> children = host_.children.of(*task);
+  co_await host_.runs.stop(*task);
   if (task->log.ended) co_return;
   // First, so that none is left when we die before the end is recorded.
-  for (const Uuid& child : children) co_await cancel_child(child);
+  for (const Uuid& child : children) co_await host_.children.cancel(child);
   std::string payload;
   records::End::abort(payload, "killed", why, {});
-  co_await record(*task, RecordType::TaskAbort, payload);
-  ended(*task, DurableStatus::cancelled, std::move(why));
+  co_await host_.record(*task, RecordType::TaskAbort, payload);
+  host_.runs.ended(*task, DurableStatus::cancelled, std::move(why));
 }
 
-Task<void> HostCore::pause(Uuid id) {
-  HostedTask& task = entry(id, "Host::pause");
+Task<void> Lifecycle::pause(Uuid id) {
+  HostedTask& task = host_.require_task(id, "Host::pause");
   const Held held(task);
-  require_other(task, false, "Host::pause");
-  const StoppingNow stopping(*this, task, false);
-  co_await until_settled(&task);
-  require_alive(task, "Host::pause");
+  host_.callers.require_other(task, false, "Host::pause");
+  const StepCallers::Waiting waiting(host_.callers, task, false);
+  co_await host_.until_settled(&task);
+  host_.require_alive(task, "Host::pause");
   co_await shield(pause_now(&task));
 }
 
-Task<void> HostCore::pause_now(HostedTask* task) {
-  const Changing changing(*task, changed_);
-  co_await stop(*task);
-  require_alive(*task, "Host::pause");  // it may have ended meanwhile
-  co_await record(*task, RecordType::Command, records::Asked::pause());
+Task<void> Lifecycle::pause_now(HostedTask* task) {
+  const Changing changing(*task, host_.changed);
+  co_await host_.runs.stop(*task);
+  host_.require_alive(*task, "Host::pause");  // it may have ended meanwhile
+  co_await host_.record(*task, RecordType::Command, records::Asked::pause());
   task->status = DurableStatus::paused;
   task->detail = "by an operator";
 }
 
-Task<void> HostCore::resume(Uuid id) {
-  HostedTask& task = entry(id, "Host::resume");
+Task<void> Lifecycle::resume(Uuid id) {
+  HostedTask& task = host_.require_task(id, "Host::resume");
   const Held held(task);
-  co_await until_settled(&task);
-  require_alive(task, "Host::resume");
+  co_await host_.until_settled(&task);
+  host_.require_alive(task, "Host::resume");
   if (task.status == DurableStatus::running) co_return;
   require_type(task);
   co_await shield(resume_now(&task, records::Asked::resume()));
@@ -114,32 +67,32 @@ Task<void> HostCore::resume(Uuid id) {
 
 // Nobody else appends to its log meanwhile: what was appended before this record is on the disk
 // when it is.
-Task<void> HostCore::resume_now(HostedTask* task, std::string payload) {
-  const Changing changing(*task, changed_);
-  co_await stop(*task);
-  co_await record(*task, RecordType::Command, std::move(payload));
+Task<void> Lifecycle::resume_now(HostedTask* task, std::string payload) {
+  const Changing changing(*task, host_.changed);
+  co_await host_.runs.stop(*task);
+  co_await host_.record(*task, RecordType::Command, std::move(payload));
   task->log.ended = false;
   task->unread = false;
   task->done.reset();
-  if (options_.records_only) {
+  if (host_.options.records_only) {
     task->status = DurableStatus::paused;
     co_return;
   }
   try {
-    begin_again(*task);
+    host_.runs.begin_again(*task);
   } catch (const Error& error) {  // what its log names may be damaged
     task->status = DurableStatus::quarantined;
     task->detail = error.what();
     throw;
   }
-  store_->done_reading();
+  host_.store->done_reading();
 }
 
-Task<void> HostCore::retry(Uuid id, std::string from) {
+Task<void> Lifecycle::retry(Uuid id, std::string from) {
   detail::require_step_id(from);
-  HostedTask& task = entry(id, "Host::retry");
+  HostedTask& task = host_.require_task(id, "Host::retry");
   const Held held(task);
-  co_await until_settled(&task);
+  co_await host_.until_settled(&task);
   if (!task.log.ended || task.status == DurableStatus::completed) {
     throw Error(Errc::durable_misuse, "Only a task that failed can be retried; " + id.text() +
                                           " is " + std::string(name_of(task.status)) + ".");
@@ -148,14 +101,14 @@ Task<void> HostCore::retry(Uuid id, std::string from) {
   co_await shield(resume_now(&task, records::Asked::retry(from)));
 }
 
-void HostCore::require_type(HostedTask& task) {
-  if (options_.records_only || check_type(task)) return;
+void Lifecycle::require_type(HostedTask& task) {
+  if (host_.options.records_only || host_.check_type(task)) return;
   throw Error(Errc::unknown_type,
               "Task " + task.log.id.text() + " cannot be resumed: " + task.detail + ".");
 }
 
 // Its code is here, and its log has that step.
-void HostCore::require_way_back(HostedTask& task, const std::string& from) {
+void Lifecycle::require_way_back(HostedTask& task, const std::string& from) {
   const std::string& lost = task.log.quarantine.empty() ? task.log.doubt : task.log.quarantine;
   if (!lost.empty()) {
     throw Error(Errc::durable_stopped,
@@ -170,11 +123,11 @@ void HostCore::require_way_back(HostedTask& task, const std::string& from) {
               "Task " + task.log.id.text() + " has no step \"" + from + "\" in its log.");
 }
 
-Task<Uuid> HostCore::fork(Uuid id, std::string from) {
+Task<Uuid> Lifecycle::fork(Uuid id, std::string from) {
   detail::require_step_id(from);
-  HostedTask& task = entry(id, "Host::fork");
+  HostedTask& task = host_.require_task(id, "Host::fork");
   const Held held(task);
-  co_await until_settled(&task);
+  co_await host_.until_settled(&task);
   if (!task.log.ended) {
     throw Error(Errc::durable_misuse, "Only a task that has ended can be forked; " + id.text() +
                                           " is " + std::string(name_of(task.status)) + ".");
@@ -185,10 +138,10 @@ Task<Uuid> HostCore::fork(Uuid id, std::string from) {
 }
 
 // Two tasks cannot wait for one promise: whoever keeps it knows it by its id.
-void HostCore::require_no_promise(const HostedTask& task, const std::string& from) {
+void Lifecycle::require_no_promise(const HostedTask& task, const std::string& from) {
   std::vector<std::string> open;
   bool before = true;  // the step from which the fork goes on
-  for (const std::string& line : store_->read(task.log)) {
+  for (const std::string& line : host_.store->read(task.log)) {
     const wal::RecordView view = wal::view_of(line);
     const detail::Fields fields(view.payload);
     const std::string id = records::command_id(view, fields);
@@ -209,17 +162,17 @@ void HostCore::require_no_promise(const HostedTask& task, const std::string& fro
 
 // The log of the one, as that of another, which is then retried. Until the record of that is there,
 // it has not come to be.
-Task<Uuid> HostCore::fork_now(HostedTask* task, std::string from) {
-  const Changing not_now(*task, changed_);
+Task<Uuid> Lifecycle::fork_now(HostedTask* task, std::string from) {
+  const Changing not_now(*task, host_.changed);
   const std::string of = task->log.id.text();
-  std::vector<std::string> lines = store_->read(task->log);
+  std::vector<std::string> lines = host_.store->read(task->log);
   const wal::RecordView view = wal::view_of(lines[0]);
   const records::Spawn begun = records::Spawn::read(detail::Fields(view.payload));
   const bool again = !begun.fork_of.empty();  // a fork of a fork is one of the first
   const std::string origin = again ? begun.fork_of : of;
-  const Uuid id = new_id();
-  HostedTask& made = add_entry(store_->add(id));
-  const Changing changing(made, changed_);
+  const Uuid id = host_.new_id();
+  HostedTask& made = host_.tasks.add(host_.store->add(id));
+  const Changing changing(made, host_.changed);
   made.type = task->type;
   made.type_name = task->type_name;
   made.version = task->version;
@@ -235,10 +188,21 @@ Task<Uuid> HostCore::fork_now(HostedTask* task, std::string from) {
     const std::string from_whom = of + "\"" + (first && again ? about(task->log.forked_at) : "");
     const std::string to_whom = id.text() + "\"" + (first ? about(made.log.forked_at) : "");
     line.replace(line.find(from_whom), from_whom.size(), to_whom);
-    store_->append_copy(made.log, line);
+    host_.store->append_copy(made.log, line);
   }
   co_await resume_now(&made, records::Asked::retry(from));
   co_return id;
+}
+
+bool Lifecycle::has_command(const HostedTask& entry, std::string_view id) {
+  bool has = false;
+  for (std::size_t i = 1; i < host_.store->count(entry.log) && !has; ++i) {
+    const std::string line = host_.store->read_one(entry.log, i, false);
+    const wal::RecordView view = wal::view_of(line);
+    const detail::Fields fields(view.payload);
+    has = records::command_id(view, fields) == id;
+  }
+  return has;
 }
 
 }  // namespace tiffany

@@ -6,44 +6,46 @@
 #include <utility>
 
 #include "durable/fields.hpp"
-#include "durable/hosted_task.hpp"
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
 
 namespace tiffany {
 
-using detail::Command;
-using detail::SlotKind;
+using detail::PromiseSlot;
 using wal::RecordType;
 
-FlowState::Slot* FlowState::issue_promise(const std::string& name, const detail::ValueType& type,
-                                          const std::source_location& site) {
-  std::string id = next_id(name);
+detail::Slot* detail::issue_promise(FlowState& flow, const std::string& name, const ValueType& type,
+                                    const std::source_location& site) {
+  std::string id = flow.code.names.next(name);
   bool differs = false;
-  const Command* recorded = match("promise", id, "", site, differs, type.shape);
+  const Command* const recorded =
+      flow.comparison.match("promise", id, "", site, differs, type.shape);
   if (differs) return nullptr;
-  Uuid uuid = recorded != nullptr ? recorded->uuid : Uuid();
-  std::uint64_t command = 0;
-  if (recorded == nullptr) {
-    uuid = Uuid::derived(log_.id, "promise " + name_outside() + "/" + id);
-    records::Asked::promise(payload_, id, uuid, type.shape);
-    command = append(RecordType::Command, payload_, &site);
-  }
-  Slot* const slot = make_slot(SlotKind::promise, std::move(id), recorded, site);
-  slot->uuid = uuid;
-  slot->type = &type;
-  if (recorded != nullptr) return slot;
-  slot->command = command;
-  go_live(*slot);
-  return slot;
+  const auto make = [&](const Uuid& uuid) {
+    return std::make_unique<PromiseSlot>(flow, SlotKind::promise, std::move(id), site, uuid, type);
+  };
+  if (recorded != nullptr) return &flow.hold(make(recorded->uuid), recorded);
+  const Uuid uuid = Uuid::derived(flow.log.id, "promise " + flow.name_outside() + "/" + id);
+  records::Asked::promise(flow.host.payload, id, uuid, type.shape);
+  const std::uint64_t command = flow.append(RecordType::Command, flow.host.payload, &site);
+  return &flow.hold_live(make(uuid), command);
+}
+
+void PromiseTable::open(PromiseSlot& promise) { slots_[promise.uuid] = &promise; }
+void PromiseTable::keep(const Uuid& promise) { slots_[promise] = nullptr; }
+void PromiseTable::close(const Uuid& promise) noexcept { slots_.erase(promise); }
+void PromiseTable::forget(const std::unordered_set<Uuid, UuidHash>& tasks) {
+  std::erase_if(at_rest_, [&](const auto& each) { return tasks.contains(each.second.task); });
 }
 
 // What is asked for again after a retry has not been given then.
-void HostCore::read_promises(HostedTask& entry) {
+void PromiseTable::read(HostedTask& entry) {
   entry.promises_read = true;
   std::unordered_map<std::string, Asked*> by_name;
   try {
-    for (const std::string& line : store_->read(entry.log)) {
+    for (const std::string& line : host_.store->read(entry.log)) {
       const wal::RecordView view = wal::view_of(line);
       const bool asks = view.type == RecordType::Command &&
                         view.payload.find(R"("promise":)") != std::string_view::npos;
@@ -67,37 +69,35 @@ void HostCore::read_promises(HostedTask& entry) {
   }
 }
 
-HostCore::AtRest HostCore::find_at_rest(const Uuid& promise) {
-  for (HostedTask* entry : order_) {
-    if (entry->flow == nullptr && !entry->promises_read) read_promises(*entry);
+PromiseTable::AtRest PromiseTable::find_at_rest(const Uuid& promise) {
+  for (HostedTask* entry : host_.tasks) {
+    if (entry->flow == nullptr && !entry->promises_read) read(*entry);
   }
   const auto found = at_rest_.find(promise);
   if (found == at_rest_.end()) return AtRest();
-  HostedTask* const task = find(found->second.task);
+  HostedTask* const task = host_.tasks.find(found->second.task);
   if (task == nullptr || task->flow != nullptr) return AtRest();
   return {task, &found->second};
 }
 
-Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success) {
+Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success) {
   if (success) {
     value = detail::recordable(value, "The value of a promise");
   } else {
     detail::require_reason(value, "Why a promise is broken");
   }
   for (;;) {
-    if (!is_open()) {
-      throw Error(Errc::durable_misuse, "Host::complete needs an open host: co_await host.open().");
-    }
-    const auto found = promises_.find(promise);
-    if (found != promises_.end() && found->second == nullptr) co_return false;
-    if (found != promises_.end() && found->second->kind == detail::SlotKind::promise) {
-      detail::Slot& slot = *found->second;
+    host_.require_open("Host::complete");
+    const auto found = slots_.find(promise);
+    if (found != slots_.end() && found->second == nullptr) co_return false;
+    if (found != slots_.end()) {
+      PromiseSlot& slot = *found->second;
       const bool first = !slot.recorded;
       if (first) {
         slot.completion = std::make_shared<detail::Mail>();
         slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false,
                          slot.completion);
-        if (store_->sealed()) std::rethrow_exception(store_->why_sealed());
+        if (host_.store->sealed()) std::rethrow_exception(host_.store->why_sealed());
       }
       // Whoever is not the first hears so when nothing can make that untrue any more.
       const std::shared_ptr<detail::Mail> completion = slot.completion;
@@ -116,18 +116,18 @@ Task<bool> HostCore::complete_json(Uuid promise, std::string value, bool success
               promise.text() +
               " since its last checkpoint. Those of the archive are not looked through.");
     }
-    if (there.task->changing > 0 || !store_->has_room()) {
-      co_await until_settled(there.task);  // and then see what has become of it
+    if (there.task->changing > 0 || !host_.store->has_room()) {
+      co_await host_.until_settled(there.task);  // and then see what has become of it
       continue;
     }
     if (there.promise->kept) co_return false;
-    require_alive(*there.task, "Host::complete");
+    host_.require_alive(*there.task, "Host::complete");
     const Held held(*there.task);
-    const Changing changing(*there.task, changed_);
+    const Changing changing(*there.task, host_.changed);
     std::string payload;
-    records::Result::write(payload, *store_, there.promise->name, value, !success);
+    records::Result::write(payload, *host_.store, there.promise->name, value, !success);
     there.promise->kept = true;
-    co_await record(*there.task, RecordType::Approval, payload);
+    co_await host_.record(*there.task, RecordType::Approval, payload);
     co_return true;
   }
 }

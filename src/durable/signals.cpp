@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "durable/fields.hpp"
-#include "durable/hosted_task.hpp"
-#include "durable/limits.hpp"
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
 #include "durable/records.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/wal/values.hpp"
@@ -20,44 +20,60 @@ using wal::Level;
 using wal::RecordType;
 
 // Not synced for its own sake: it goes with whatever is synced next, or when the task waits.
-void FlowState::issue_signal(const std::string& name, const detail::ValueType& type, bool timed,
-                             const std::source_location& site) {
-  if (!records_waits()) return;
-  const std::string id = next_id(name, "signal ");
+void Signals::issue(const std::string& name, const detail::ValueType& type, bool timed,
+                    const std::source_location& site) {
+  if (!flow_.written_by.records_waits()) return;
+  const std::string id = flow_.code.names.next(name, "signal ");
   const std::string hash = timed ? "within" : "";
   bool differs = false;
-  if (match("signal", id, hash, site, differs, type.shape) != nullptr || differs) return;
-  records::Asked::signal(payload_, id, type.shape, hash);
-  append(RecordType::Command, payload_, &site);
+  const detail::Command* const recorded =
+      flow_.comparison.match("signal", id, hash, site, differs, type.shape);
+  if (recorded != nullptr || differs) return;
+  records::Asked::signal(flow_.host.payload, id, type.shape, hash);
+  flow_.append(RecordType::Command, flow_.host.payload, &site);
 }
 
-bool FlowState::has_signal(const std::string& name) const noexcept { return mailbox_.has(name); }
-
-std::string FlowState::take_signal(const std::string& name) {
-  if (mailbox_.has(name)) return mailbox_.take(name);
-  check_cancelled();
+std::string Signals::take(const std::string& name) {
+  if (has(name)) return mailbox_->take(name);
+  flow_.check_cancelled();
   throw Error(Errc::durable_misuse, "There is no signal \"" + name + "\".");
 }
 
-std::shared_ptr<detail::Mail> FlowState::send(Arrival::Kind kind, std::string name,
-                                              std::string value) {
+void Signals::put(std::string name, std::string value) {
+  if (mailbox_ == nullptr) mailbox_ = std::make_unique<detail::SignalBox>();
+  mailbox_->put(std::move(name), std::move(value));
+}
+
+// Those that the code has been shown, and those that it will be.
+template <class F>
+void Signals::each(const F& call) const {
+  if (mailbox_ != nullptr) {
+    for (const auto& [name, value] : *mailbox_) call(name, value);
+  }
+  for (const Arrival& arrival : flow_.arrivals) {
+    if (arrival.kind == Arrival::Kind::signal) call(arrival.id, arrival.value);
+  }
+}
+
+std::shared_ptr<detail::Mail> Signals::send(Arrival::Kind kind, std::string name,
+                                            std::string value) {
   auto mail = std::make_shared<detail::Mail>();
-  records::Sent::write(payload_, *host_.store_, kind == Arrival::Kind::signal, name, value);
+  records::Sent::write(flow_.host.payload, *flow_.host.store, kind == Arrival::Kind::signal, name,
+                       value);
   Arrival arrival;
   arrival.kind = kind;
   arrival.id = std::move(name);
   arrival.value = std::move(value);
-  arrival.time = host_.store_->clock().now();
-  arrival.seq = append(RecordType::Resumed, payload_, nullptr, 0, Level::sync, mail.get());
-  mail->flow = this;
+  arrival.time = flow_.host.store->clock().now();
+  arrival.seq =
+      flow_.append(RecordType::Resumed, flow_.host.payload, nullptr, 0, Level::sync, mail.get());
+  mail->flow = &flow_;
   arrival.mail = mail;
-  arrivals_.push_back(std::move(arrival));
-  if (kind == Arrival::Kind::cancel) ++cancels_;
+  flow_.arrivals.push(std::move(arrival));
   return mail;
 }
 
-// Everything that waits, as pairs of a name and a value. `whole`: all of it in one text.
-std::string FlowState::mailbox_json(bool whole) const {
+std::string Signals::json(bool whole) const {
   std::string mail;
   JsonWriter out(mail);
   out.begin_array();
@@ -68,70 +84,35 @@ std::string FlowState::mailbox_json(bool whole) const {
     if (whole) {
       json = value;
     } else {
-      host_.store_->add_value(json, value);
+      flow_.host.store->add_value(json, value);
     }
     out.raw_value(json);
     out.end_array();
   };
-  for (const auto& [name, value] : mailbox_) write(name, value);
-  for (const detail::Arrival& arrival : arrivals_) {
-    if (arrival.kind == detail::Arrival::Kind::signal) write(arrival.id, arrival.value);
-  }
+  each(write);
   out.end_array();
   return mail;
 }
 
-// So much of it would be in the record.
-std::size_t FlowState::mailbox_size() const noexcept {
+std::size_t Signals::size() const noexcept {
   std::size_t size = 0;
   const auto count = [&size](const std::string& name, const std::string& value) {
     constexpr std::size_t kReference = 120;
     size += name.size() + (wal::belongs_aside(value) ? kReference : value.size()) + 6;
   };
-  for (const auto& [name, value] : mailbox_) count(name, value);
-  for (const detail::Arrival& arrival : arrivals_) {
-    if (arrival.kind == detail::Arrival::Kind::signal) count(arrival.id, arrival.value);
-  }
+  each(count);
   return size;
 }
 
 // A mailbox that is too long for a record lies beside the log as a whole, with its values as they
 // are. In one that does not, each value may lie beside the log.
-void FlowState::read_mailbox(std::string_view recorded) {
-  mailbox_.clear();
-  const std::string text = host_.store_->value_of(recorded);
+void Signals::read(std::string_view recorded) {
+  mailbox_.reset();
+  const std::string text = flow_.host.store->value_of(recorded);
   const bool whole = text != recorded;
   for (auto& [name, mail] : Fields::pairs_in(text)) {
-    mailbox_.put(std::move(name), whole ? std::move(mail) : host_.store_->value_of(mail));
+    put(std::move(name), whole ? std::move(mail) : flow_.host.store->value_of(mail));
   }
-}
-
-Task<void> HostCore::signal_json(Uuid id, std::string name, std::string value) {
-  detail::require_name(name, "The name of a signal");
-  value = detail::recordable(value, "The value of a signal");
-  HostedTask& task = entry(id, "Host::signal");
-  const Held held(task);
-  require_alive(task, "Host::signal");
-  co_await send(&task, true, std::move(name), std::move(value));
-}
-
-// To the task, if its code is here; or else to its log.
-Task<void> HostCore::send(HostedTask* task, bool signal, std::string name, std::string value) {
-  co_await until_settled(task);
-  if (signal) require_alive(*task, "Host::signal");
-  if (task->log.ended) co_return;
-  if (task->flow != nullptr) {
-    using Kind = detail::Arrival::Kind;
-    const auto mail =
-        task->flow->send(signal ? Kind::signal : Kind::cancel, std::move(name), std::move(value));
-    co_await mail->event.wait();
-    if (mail->error != nullptr) std::rethrow_exception(mail->error);
-    co_return;
-  }
-  const Changing changing(*task, changed_);
-  std::string payload;
-  records::Sent::write(payload, *store_, signal, name, value);
-  co_await record(*task, RecordType::Resumed, payload);
 }
 
 }  // namespace tiffany

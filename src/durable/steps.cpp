@@ -1,12 +1,15 @@
-// Steps: how one is asked for, begun, tried again, and ended.
+#include "durable/steps.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "durable/effects.hpp"
 #include "durable/excerpt.hpp"
-#include "durable/hosted_task.hpp"
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
 #include "tiffany/core/cancel.hpp"
@@ -19,7 +22,6 @@ namespace tiffany {
 
 using detail::Command;
 using detail::hash_of;
-using detail::SlotKind;
 using wal::Level;
 using wal::RecordType;
 
@@ -79,279 +81,300 @@ void StepOptions::check() const {
 }
 
 std::string Attempt::key() const {
-  std::string key = flow_.name_outside() + "/" + slot_.id;
-  if (!slot_.hash.empty()) key += "/" + slot_.hash;
+  std::string key = step_.flow.name_outside() + "/" + step_.id;
+  if (!step_.hash.empty()) key += "/" + step_.hash;
   return key;
 }
 
-int Attempt::number() const noexcept { return slot_.attempts; }
-const std::string& Attempt::details() const noexcept { return slot_.details; }
+int Attempt::number() const noexcept { return step_.attempts; }
+const std::string& Attempt::details() const noexcept { return step_.details; }
 void Attempt::heartbeat(std::string details) {
   detail::require_reason(details, "What a heartbeat says");
-  slot_.details = std::move(details);
-  flow_.heard_from(slot_);
-  flow_.record_heartbeat(slot_);
+  step_.details = std::move(details);
+  step_.flow.steps.heard_from(step_);
+  step_.flow.steps.record_heartbeat(step_);
 }
 
-// At most one record of a step that is not synced: what is said meanwhile goes into the next, and
-// of that the last word.
-void FlowState::record_heartbeat(Slot& slot) {
-  if (slot.heartbeat == nullptr) slot.heartbeat = std::make_unique<detail::Heartbeat>(slot);
-  slot.heartbeat->unsaid = slot.heartbeat->under_way;
-  if (slot.heartbeat->under_way) return;
-  record_start(slot, slot.begun ? nullptr : &slot.site, Level::sync, slot.heartbeat.get());
-  slot.heartbeat->under_way = true;
+void Steps::record_heartbeat(StepSlot& step) {
+  if (step.heartbeat == nullptr) step.heartbeat = std::make_unique<detail::Heartbeat>(step);
+  step.heartbeat->unsaid = step.heartbeat->under_way;
+  if (step.heartbeat->under_way) return;
+  record_start(step, step.begun ? nullptr : &step.site, Level::sync, step.heartbeat.get());
+  step.heartbeat->under_way = true;
 }
 
 void detail::Heartbeat::synced(std::exception_ptr error) noexcept {
   under_way = false;
   try {
     if (error != nullptr) std::rethrow_exception(error);
-    if (unsaid && slot.running && !slot.recorded) slot.flow.record_heartbeat(slot);
+    if (unsaid && step.running && !step.recorded) step.flow.steps.record_heartbeat(step);
   } catch (...) {
-    slot.flow.broken(std::current_exception());
+    step.flow.broken(std::current_exception());
   }
 }
 
 // ---- Steps ----
 
-FlowState::Slot* FlowState::issue_step(std::string_view name, const StepOptions& options,
-                                       detail::StepCode& code, const std::source_location& site) {
+detail::Slot* Steps::issue(std::string_view name, const StepOptions& options,
+                           detail::StepCode& code, const std::source_location& site) {
   options.check();
-  std::string id = next_id(name);
+  std::string id = flow_.code.names.next(name);
   std::string hash = hash_of(options.about);
   bool differs = false;
-  const Command* recorded = match("step", id, hash, site, differs);
+  const Command* const recorded = flow_.comparison.match("step", id, hash, site, differs);
   if (differs) return nullptr;
-  Slot* const slot = make_slot(SlotKind::step, std::move(id), recorded, site);
-  slot->hash = std::move(hash);
-  slot->code = &code;
-  slot->options = &options;
+  StepSlot& step = flow_.hold(std::make_unique<StepSlot>(flow_, std::move(id), site), recorded);
+  step.hash = std::move(hash);
+  step.code = &code;
+  step.options = &options;
   if (recorded != nullptr) {
-    slot->begun = recorded->begun;
-    slot->attempts = recorded->attempts;
-    slot->details = recorded->details;
-    slot->due = recorded->due;
-    slot->lost = recorded->lost && rules_ >= 1;
+    step.begun = recorded->begun;
+    step.attempts = recorded->attempts;
+    step.details = recorded->details;
+    step.due = recorded->due;
+    step.lost = recorded->lost && flow_.written_by.rules >= 1;
   } else {
-    begin_step(*slot);
+    step.live = true;
+    flow_.host.effects->begin_step(step);
   }
-  return slot;
+  return &step;
 }
 
-void FlowState::begin_step(Slot& slot) {
-  slot.live = true;
-  slot.attempts = 1;
-  slot.ask = back_;  // it may have run in the process before, and its record have been lost
-  if (host_.looking()) {
-    host_.would("run step " + slot.id);
-  } else if (slot.options->effect == StepEffect::at_most_once || back_) {
-    begin_runner(slot);
-  } else if (slot.code->suspends()) {
-    record_start(slot, &slot.site, Level::lazy);
-    begin_runner(slot);
+void Steps::begin(StepSlot& step) {
+  step.attempts = 1;
+  step.ask = back_;  // it may have run in the process before, and its record have been lost
+  if (step.options->effect == StepEffect::at_most_once || back_) {
+    begin_runner(step);
+  } else if (step.code->suspends()) {
+    record_start(step, &step.site, Level::lazy);
+    begin_runner(step);
   } else {
-    try_inline(slot);
+    run_here(step);
   }
 }
 
-// How often a step is begun when the process does not survive it: as often as it may be tried, but
-// a process may die for reasons of its own.
-int FlowState::most_begun(const Slot& slot) noexcept {
+// A step is begun as often as it may be tried, but a process may die for reasons of its own.
+Steps::AfterCrash Steps::after_crash(const StepSlot& step) noexcept {
   constexpr int kLeast = 10;
-  return slot.options->most_crashes.value_or(std::max(slot.options->policy.most, kLeast));
+  const StepOptions& options = *step.options;
+  if (options.effect == StepEffect::at_most_once && step.begun) return AfterCrash::unknown;
+  const int most = options.most_crashes.value_or(std::max(options.policy.most, kLeast));
+  return step.lost && step.attempts >= most ? AfterCrash::give_up : AfterCrash::run;
 }
 
-void FlowState::go_live_step(Slot& slot) {
-  if (slot.options->effect == StepEffect::at_most_once && slot.begun) {
-    settle(slot, RecordType::StepEnd,
-           "Step \"" + slot.id +
-               "\" had begun when the process ended, and nobody knows whether it had its "
-               "effect. It may happen once at most, so it was not run again.",
-           true, true);
-    return;
-  }
-  if (slot.lost) {
-    if (slot.attempts >= most_begun(slot)) {
-      settle(slot, RecordType::StepEnd,
-             "Step \"" + slot.id + "\" was begun " + std::to_string(slot.attempts) +
-                 " times, and each time the process ended before the step did. It is not begun "
-                 "again.",
-             true);
+void Steps::resume(StepSlot& step) {
+  switch (after_crash(step)) {
+    case AfterCrash::unknown:
+      flow_.settle(step, RecordType::StepEnd,
+                   "Step \"" + step.id +
+                       "\" had begun when the process ended, and nobody knows whether it had its "
+                       "effect. It may happen once at most, so it was not run again.",
+                   true, true);
       return;
-    }
-    ++slot.attempts;
+    case AfterCrash::give_up:
+      flow_.settle(step, RecordType::StepEnd,
+                   "Step \"" + step.id + "\" was begun " + std::to_string(step.attempts) +
+                       " times, and each time the process ended before the step did. It is not "
+                       "begun again.",
+                   true);
+      return;
+    case AfterCrash::run:
+      break;
   }
-  slot.ask = true;
-  slot.attempts = std::max(slot.attempts, 1);
-  begin_runner(slot);
+  step.ask = true;
+  step.attempts = std::max(step.attempts + (step.lost ? 1 : 0), 1);
+  begin_runner(step);
 }
 
-void FlowState::record_start(Slot& slot, const std::source_location* site, Level level,
-                             wal::Ticket* ticket) {
-  records::StepStart::write(payload_, slot.id, slot.attempts, slot.hash, slot.options->effect,
-                            slot.due, slot.details);
-  const std::uint64_t seq =
-      append(RecordType::StepStart, payload_, site, slot.begun ? slot.command : 0, level, ticket);
-  if (!slot.begun) slot.command = seq;
-  slot.begun = true;
+void Steps::record_start(StepSlot& step, const std::source_location* site, Level level,
+                         wal::Ticket* ticket) {
+  records::StepStart::write(flow_.host.payload, step.id, step.attempts, step.hash,
+                            step.options->effect, step.due, step.details);
+  const std::uint64_t seq = flow_.append(RecordType::StepStart, flow_.host.payload, site,
+                                         step.begun ? step.command : 0, level, ticket);
+  if (!step.begun) step.command = seq;
+  step.begun = true;
 }
 
 // True: the effect took place before, and this is its result.
-bool FlowState::found_done(const Slot& slot, const Attempt& attempt, std::string& result) {
-  const StepOptions& options = *slot.options;
-  if (options.effect != StepEffect::transactional || !options.find || !slot.ask) return false;
+bool Steps::found_done(const StepSlot& step, const Attempt& attempt, std::string& result) {
+  const StepOptions& options = *step.options;
+  if (options.effect != StepEffect::transactional || !options.find || !step.ask) return false;
   std::optional<std::string> found = options.find(attempt.key());
   if (!found) return false;
-  result = detail::recordable(*found, "What was found of the effect of step \"" + slot.id + "\"");
+  result = detail::recordable(*found, "What was found of the effect of step \"" + step.id + "\"");
   return true;
 }
 
 // A step that does not wait for anything runs here and now, and its result is its only record.
-void FlowState::try_inline(Slot& slot) {
-  Attempt attempt(*this, slot);
+void Steps::run_here(StepSlot& step) {
+  Attempt attempt(step);
   std::string result;
   std::exception_ptr failed;
-  inline_ = true;
+  runs_here_ = true;
   try {
-    if (!found_done(slot, attempt, result)) slot.code->call(attempt, result);
+    if (!found_done(step, attempt, result)) step.code->call(attempt, result);
   } catch (...) {
     failed = std::current_exception();
   }
-  inline_ = false;
-  if (host_.store_->sealed()) std::rethrow_exception(host_.store_->why_sealed());
+  runs_here_ = false;
+  if (flow_.host.store->sealed()) std::rethrow_exception(flow_.host.store->why_sealed());
   if (failed == nullptr) {
-    settle(slot, RecordType::StepEnd, std::move(result), false);
-  } else if (slot.attempts >= slot.options->policy.most) {
-    settle(slot, RecordType::StepEnd, sentence_of(failed), true);
+    flow_.settle(step, RecordType::StepEnd, std::move(result), false);
+  } else if (step.attempts >= step.options->policy.most) {
+    flow_.settle(step, RecordType::StepEnd, sentence_of(failed), true);
   } else {
-    plan_next_attempt(slot);
-    begin_runner(slot);
+    plan_next_attempt(step);
+    begin_runner(step);
   }
 }
 
 // When the pause before it ends is in the log: a crash does not begin it anew.
-void FlowState::plan_next_attempt(Slot& slot) {
-  slot.ask = true;
-  const Duration pause = slot.options->policy.pause_after(slot.attempts);
-  ++slot.attempts;
-  slot.due = wall_after(pause);
-  record_start(slot, slot.begun ? nullptr : &slot.site, Level::sync);
+void Steps::plan_next_attempt(StepSlot& step) {
+  step.ask = true;
+  const Duration pause = step.options->policy.pause_after(step.attempts);
+  ++step.attempts;
+  step.due = wall_after(pause);
+  record_start(step, step.begun ? nullptr : &step.site, Level::sync);
 }
 
-void FlowState::begin_runner(Slot& slot) {
-  slot.running = true;
-  slot.entered = false;
-  busy_ = &slot;
-  slot.runner = host_.scheduler_->spawn(&FlowState::run_step, this, &slot).named(slot.id);
+void Steps::begin_runner(StepSlot& step) {
+  step.running = true;
+  step.entered = false;
+  busy_ = &step;
+  step.runner = flow_.host.scheduler->spawn(&Steps::run, this, &step).named(step.id);
 }
 
-Task<void> FlowState::run_step(Slot* slot) {
-  struct Ended {
-    FlowState& flow;
-    Slot& slot;
-    const TaskRecord* runner;
-    ~Ended() {
-      flow.host_.steps_.erase(runner);
-      slot.running = false;
-      flow.step_ended();
-    }
-  };
-  const Ended at_the_end{*this, *slot, host_.scheduler_->running()};
-  host_.steps_.emplace(at_the_end.runner, host_.find(id()));
-  slot->entered = true;
+// The step, and the task that waits for the step, are told when the runner ends or is cancelled.
+struct Steps::Ended {
+  Ended(Steps& of, StepSlot& what)
+      : steps(of), step(what), runner(of.flow_.host.scheduler->running()) {
+    steps.flow_.host.callers.enter(runner, steps.flow_.host.tasks.find(steps.flow_.log.id));
+  }
+  ~Ended() {
+    steps.flow_.host.callers.leave(runner);
+    step.running = false;
+    steps.busy_ = nullptr;
+    steps.flow_.waits.step_ended();
+  }
+  Ended(const Ended&) = delete;
+  Ended& operator=(const Ended&) = delete;
+  Steps& steps;
+  StepSlot& step;
+  const TaskRecord* runner;
+};
+
+Task<void> Steps::run(StepSlot* step) {
+  const Ended at_the_end(*this, *step);
+  step->entered = true;
   try {
-    co_await make_attempts(slot);
+    co_await make_attempts(step);
   } catch (const std::exception&) {  // of the log
-    broken(std::current_exception());
+    flow_.broken(std::current_exception());
   }
 }
 
-Task<void> FlowState::make_attempts(Slot* slot) {
-  const StepOptions& options = *slot->options;
-  if (slot->due != 0) co_await sleep_until(host_.store_->clock().scheduler_time(slot->due));
-  slot->due = 0;
+Task<void> Steps::make_attempts(StepSlot* step) {
+  const StepOptions& options = *step->options;
+  if (step->due != 0) co_await sleep_until(flow_.host.store->clock().scheduler_time(step->due));
+  step->due = 0;
   const bool once = options.effect == StepEffect::at_most_once;
   // What led here, and that it begins, must be on the disk before it does. And so it must be if the
   // process before may have died of it: the attempt counts. Of all other steps nobody waits for
   // that.
   if (once || back_) {
     wal::Synced synced;
-    record_start(*slot, slot->begun ? nullptr : &slot->site, Level::sync, &synced);
+    record_start(*step, step->begun ? nullptr : &step->site, Level::sync, &synced);
     co_await synced.event.wait();
     if (synced.error != nullptr) std::rethrow_exception(synced.error);
   }
   for (;;) {
-    Attempt attempt(*this, *slot);
+    Attempt attempt(*step);
     std::string result;
     bool late = false;
-    const std::string failed = co_await try_step(slot, &attempt, &result, &late);
+    const std::string failed = co_await try_once(step, &attempt, &result, &late);
     if (failed.empty()) {
-      settle(*slot, RecordType::StepEnd, std::move(result), false);
+      flow_.settle(*step, RecordType::StepEnd, std::move(result), false);
       co_return;
     }
     if (once && late) {
-      settle(*slot, RecordType::StepEnd,
-             failed +
-                 " It was cancelled, and nobody knows whether it had its effect. It may "
-                 "happen once at most, so it was not run again.",
-             true, true);
+      flow_.settle(*step, RecordType::StepEnd,
+                   failed +
+                       " It was cancelled, and nobody knows whether it had its effect. It may "
+                       "happen once at most, so it was not run again.",
+                   true, true);
       co_return;
     }
-    if (slot->attempts >= options.policy.most || once) {
-      settle(*slot, RecordType::StepEnd, failed, true);
+    if (step->attempts >= options.policy.most || once) {
+      flow_.settle(*step, RecordType::StepEnd, failed, true);
       co_return;
     }
-    plan_next_attempt(*slot);
-    co_await sleep_until(host_.store_->clock().scheduler_time(slot->due));
-    slot->due = 0;
+    plan_next_attempt(*step);
+    co_await sleep_until(flow_.host.store->clock().scheduler_time(step->due));
+    step->due = 0;
   }
 }
 
 // A sentence when it fails. `late`: because it was cancelled, and not by its own word.
-Task<std::string> FlowState::try_step(Slot* slot, Attempt* attempt, std::string* result,
-                                      bool* late) {
+Task<std::string> Steps::try_once(StepSlot* step, Attempt* attempt, std::string* result,
+                                  bool* late) {
   std::exception_ptr failed;
   bool timed_out = false;
   try {
-    if (found_done(*slot, *attempt, *result)) co_return "";
-    heard_from(*slot);
-    if (slot->options->limit) {
+    if (found_done(*step, *attempt, *result)) co_return "";
+    heard_from(*step);
+    if (step->options->limit) {
       const auto timed =
-          co_await within(*slot->options->limit, run_code(slot, attempt, result, late));
+          co_await within(*step->options->limit, run_code(step, attempt, result, late));
       timed_out = timed.timed_out();
     } else {
-      co_await run_code(slot, attempt, result, late);
+      co_await run_code(step, attempt, result, late);
     }
   } catch (const Cancelled&) {
     throw;
   } catch (...) {
     failed = std::current_exception();
   }
-  if (host_.store_->sealed()) std::rethrow_exception(host_.store_->why_sealed());
+  if (flow_.host.store->sealed()) std::rethrow_exception(flow_.host.store->why_sealed());
   if (timed_out) *late = true;
-  if (timed_out) co_return "Step \"" + slot->id + "\" took longer than it may.";
+  if (timed_out) co_return "Step \"" + step->id + "\" took longer than it may.";
   co_return failed == nullptr ? "" : sentence_of(failed);
 }
 
-void FlowState::heard_from(Slot& slot) const noexcept { slot.heard = host_.scheduler_->now(); }
-
-Task<void> FlowState::run_code(Slot* slot, Attempt* attempt, std::string* result, bool* late) {
-  if (!slot->options->silence) {
-    co_await slot->code->run(*attempt, *result);
-    co_return;
-  }
-  const auto first = co_await race(slot->code->run(*attempt, *result), until_silent(slot));
-  if (first.index == 0) co_return;
-  *late = true;
-  throw Error(Errc::step_failed, "Step \"" + slot->id + "\" gave no sign of life for too long.");
+bool Steps::stop(std::string_view why) noexcept {
+  if (busy_ == nullptr) return true;
+  busy_->runner.cancel(why);
+  if (busy_->entered) return false;  // it will say when it has ended
+  busy_->running = false;
+  busy_ = nullptr;
+  return true;
 }
 
-Task<void> FlowState::until_silent(Slot* slot) {
+// Rounded up: never too early.
+std::int64_t Steps::wall_after(Duration delay) const noexcept {
+  constexpr Duration kLongest = std::chrono::hours(24 * 36525);  // a hundred years
+  const std::int64_t rest = flow_.host.scheduler->now().time_since_epoch().count() % 1000;
+  return flow_.host.store->clock().now() + (std::min(delay, kLongest).count() + rest + 999) / 1000;
+}
+
+void Steps::heard_from(StepSlot& step) const noexcept { step.heard = flow_.host.scheduler->now(); }
+
+Task<void> Steps::run_code(StepSlot* step, Attempt* attempt, std::string* result, bool* late) {
+  if (!step->options->silence) {
+    co_await step->code->run(*attempt, *result);
+    co_return;
+  }
+  const auto first = co_await race(step->code->run(*attempt, *result), until_silent(step));
+  if (first.index == 0) co_return;
+  *late = true;
+  throw Error(Errc::step_failed, "Step \"" + step->id + "\" gave no sign of life for too long.");
+}
+
+Task<void> Steps::until_silent(StepSlot* step) {
   for (;;) {
-    if (*slot->options->silence >= kEndOfTime - slot->heard) co_await sleep_until(kEndOfTime);
-    const Time due = slot->heard + *slot->options->silence;
-    if (host_.scheduler_->now() >= due) co_return;
+    if (*step->options->silence >= kEndOfTime - step->heard) co_await sleep_until(kEndOfTime);
+    const Time due = step->heard + *step->options->silence;
+    if (flow_.host.scheduler->now() >= due) co_return;
     co_await sleep_until(due);
   }
 }

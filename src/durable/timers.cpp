@@ -1,24 +1,22 @@
 // Timers of a durable task: asked for with a time of the log, armed when the log has no more to
 // tell.
+#include <algorithm>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 
-#include "durable/hosted_task.hpp"
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
 #include "durable/records.hpp"
 
-namespace tiffany {
-
-using detail::Command;
-using detail::SlotKind;
-using wal::RecordType;
-
+namespace tiffany::detail {
 namespace {
 
 void timer_fired(Scheduler&, Timer& timer) noexcept {
-  detail::Slot& slot = static_cast<detail::Slot&>(timer);
+  TimerSlot& slot = static_cast<TimerSlot&>(timer);
   try {
-    slot.flow.settle(slot, RecordType::Resumed, "null", false);
+    slot.flow.settle(slot, wal::RecordType::Resumed, "null", false);
   } catch (...) {
     slot.flow.broken(std::current_exception());
   }
@@ -26,40 +24,33 @@ void timer_fired(Scheduler&, Timer& timer) noexcept {
 
 }  // namespace
 
-detail::Slot::Slot(FlowState& of, SlotKind what, std::string name)
-    : Timer(&timer_fired), flow(of), kind(what), id(std::move(name)) {}
+TimerSlot::TimerSlot(FlowState& of, std::string name, const std::source_location& where,
+                     std::int64_t when) noexcept
+    : Slot(of, SlotKind::timer, std::move(name), where), Timer(&timer_fired), due(when) {}
 
-// Rounded up: never too early.
-std::int64_t FlowState::wall_after(Duration delay) const noexcept {
-  constexpr Duration kLongest = std::chrono::hours(24 * 36525);  // a hundred years
-  const std::int64_t rest = host_.scheduler_->now().time_since_epoch().count() % 1000;
-  return host_.store_->clock().now() + (std::min(delay, kLongest).count() + rest + 999) / 1000;
+void TimerSlot::leave() noexcept {
+  if (armed()) flow.host.scheduler->disarm(*this);
 }
 
-FlowState::Slot* FlowState::issue_timer(Duration delay, const std::source_location& site) {
+Slot* issue_timer(FlowState& flow, Duration delay, const std::source_location& site) {
   if (delay < Duration::zero()) {
     throw Error(Errc::bad_argument, "A durable task cannot wait for a negative time.");
   }
-  std::string id = next_id("timer");
+  std::string id = flow.code.names.next("timer");
   const std::string hash = std::to_string(delay.count());
   bool differs = false;
-  const Command* recorded = match("timer", id, hash, site, differs);
+  const Command* const recorded = flow.comparison.match("timer", id, hash, site, differs);
   if (differs) return nullptr;
   if (recorded != nullptr) {
-    Slot* const slot = make_slot(SlotKind::timer, std::move(id), recorded, site);
-    slot->due = recorded->due;
-    return slot;
+    return &flow.hold(std::make_unique<TimerSlot>(flow, std::move(id), site, recorded->due),
+                      recorded);
   }
   // Rounded up: never too early.
   const std::int64_t due =
-      host_.store_->clock().now() + delay.count() / 1000 + (delay.count() % 1000 != 0 ? 1 : 0);
-  records::Asked::timer(payload_, id, due, hash);
-  const std::uint64_t command = append(RecordType::Command, payload_, &site);
-  Slot* const slot = make_slot(SlotKind::timer, std::move(id), nullptr, site);
-  slot->due = due;
-  slot->command = command;
-  go_live(*slot);
-  return slot;
+      flow.host.store->clock().now() + delay.count() / 1000 + (delay.count() % 1000 != 0 ? 1 : 0);
+  records::Asked::timer(flow.host.payload, id, due, hash);
+  const std::uint64_t command = flow.append(wal::RecordType::Command, flow.host.payload, &site);
+  return &flow.hold_live(std::make_unique<TimerSlot>(flow, std::move(id), site, due), command);
 }
 
-}  // namespace tiffany
+}  // namespace tiffany::detail

@@ -1,20 +1,22 @@
 // What a durable task awaits, and the handles of what it has asked for. Made by a Flow
-// (durable/flow.hpp), and seldom named.
+// (durable/flow.hpp), and seldom named. gather, race and any are in durable/several_calls.hpp,
+// signals in durable/signal_calls.hpp.
+//
+// Cancel, of a durable task. Before start: nothing is asked for, and DurableCancelled is thrown.
+// While parked: a step that runs is cancelled and waited for, and DurableCancelled is thrown; a
+// checkpoint that is on its way is completed first. After completion: the result is given; the next
+// durable call throws. Inside of a Flow::Shield nothing is cancelled.
+//
+// A host that stops a task (close, pause, kill) ends its code at the call instead, and nothing of
+// that is in the log: the code makes the same call again when the task comes back.
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "tiffany/base/codec.hpp"
-#include "tiffany/base/error.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/core/system_call.hpp"
@@ -72,7 +74,7 @@ class DurableCall : public SystemCall {
   const std::source_location& site() const noexcept { return site_; }
 
  private:
-  friend class FlowState;
+  friend class Waits;
   // Asks for what it is; called once.
   virtual void issue() = 0;
   virtual bool ready() const = 0;
@@ -237,145 +239,6 @@ class [[nodiscard("sleep does nothing until awaited")]] SleepCall final : public
  private:
   void issue() override;
   Duration delay_;
-};
-
-// Waits until some of several have come.
-class SeveralCall : public DurableCall {
- protected:
-  SeveralCall(FlowState& flow, std::vector<Slot*> slots, std::source_location site)
-      : DurableCall(flow, site), slots_(std::move(slots)) {}
-  ~SeveralCall() = default;
-  void issue() override;
-  bool asks() const noexcept override { return false; }
-  virtual bool needs_one() const noexcept { return false; }
-  std::vector<Slot*> slots_;
-};
-
-// The index of the one that came first.
-class [[nodiscard("race does nothing until awaited")]] RaceCall final : public SeveralCall {
- public:
-  using value_type = std::size_t;
-  static constexpr CallName call_name{"durable_race"};
-  RaceCall(FlowState& flow, std::vector<Slot*> slots, std::source_location site)
-      : SeveralCall(flow, std::move(slots), site) {}
-  std::size_t finish() const;
-
- private:
-  bool ready() const override;
-  bool needs_one() const noexcept override { return true; }
-};
-// The index of the first that came and is no failure.
-class [[nodiscard("any does nothing until awaited")]] AnyCall final : public SeveralCall {
- public:
-  using value_type = std::size_t;
-  static constexpr CallName call_name{"durable_any"};
-  AnyCall(FlowState& flow, std::vector<Slot*> slots, std::source_location site)
-      : SeveralCall(flow, std::move(slots), site) {}
-  std::size_t finish() const;
-
- private:
-  bool ready() const override;
-  bool needs_one() const noexcept override { return true; }
-};
-bool all_or_one_failed(const std::vector<Slot*>& slots) noexcept;
-void throw_first_failure(FlowState& flow, const std::vector<Slot*>& slots);
-
-template <class... Ts>
-class [[nodiscard("gather does nothing until awaited")]] GatherCall final : public SeveralCall {
- public:
-  using value_type = std::tuple<ValueOf<Ts>...>;
-  static constexpr CallName call_name{"durable_gather"};
-  GatherCall(FlowState& flow, std::vector<Slot*> slots, std::source_location site)
-      : SeveralCall(flow, std::move(slots), site) {}
-  value_type finish() const {
-    throw_first_failure(flow(), slots_);
-    return values(std::index_sequence_for<Ts...>());
-  }
-
- private:
-  template <std::size_t... Is>
-  value_type values(std::index_sequence<Is...>) const {
-    return value_type{value_of<Ts>(slots_[Is])...};
-  }
-  template <class T>
-  ValueOf<T> value_of(Slot* slot) const {
-    const std::string& json = slot_value(flow(), slot);
-    if constexpr (std::is_void_v<T>) {
-      return Unit();
-    } else {
-      return decode<T>(flow(), json, [slot] { return what_is(slot); });
-    }
-  }
-  bool ready() const override;
-};
-template <class... Ts>
-bool GatherCall<Ts...>::ready() const {
-  return all_or_one_failed(slots_);
-}
-
-void require_signal_name(std::string_view name);
-// Which signal is waited for is recorded, and compared when the task comes back.
-class SignalWait : public DurableCall {
- protected:
-  SignalWait(FlowState& flow, std::string name, const ValueType& type, std::source_location site)
-      : DurableCall(flow, site), name_(std::move(name)), type_(&type) {
-    require_signal_name(name_);
-  }
-  ~SignalWait() = default;
-  void issue() override;
-  bool asks() const noexcept override;
-  bool ready() const override;
-  virtual bool timed() const noexcept { return false; }
-  std::string take();
-  std::string what() const;
-
- private:
-  std::string name_;
-  const ValueType* type_;
-  bool issued_ = false;
-};
-template <class T>
-class [[nodiscard("signal does nothing until awaited")]] SignalCall final : public SignalWait {
- public:
-  using value_type = T;
-  static constexpr CallName call_name{"durable_signal"};
-  SignalCall(FlowState& flow, std::string name, std::source_location site)
-      : SignalWait(flow, std::move(name), kValueType<T>, site) {}
-  T finish() {
-    return decode<T>(flow(), take(), [this] { return what(); });
-  }
-};
-
-class SignalWaitFor : public SignalWait {
- protected:
-  SignalWaitFor(FlowState& flow, std::string name, const ValueType& type, Duration longest,
-                std::source_location site)
-      : SignalWait(flow, std::move(name), type, site), longest_(longest) {}
-  ~SignalWaitFor();
-  void issue() override;
-  bool asks() const noexcept override { return true; }
-  bool ready() const override;
-  bool timed() const noexcept override { return true; }
-  // Nothing: the time is over.
-  std::optional<std::string> take_in_time();
-
- private:
-  Duration longest_;
-  Slot* timer_ = nullptr;
-};
-template <class T>
-class [[nodiscard("signal_within does nothing until awaited")]] SignalWithin final
-    : public SignalWaitFor {
- public:
-  using value_type = std::optional<T>;
-  static constexpr CallName call_name{"durable_signal"};
-  SignalWithin(FlowState& flow, std::string name, Duration longest, std::source_location site)
-      : SignalWaitFor(flow, std::move(name), kValueType<T>, longest, site) {}
-  std::optional<T> finish() {
-    const std::optional<std::string> json = take_in_time();
-    if (!json) return std::nullopt;
-    return decode<T>(flow(), *json, [this] { return what(); });
-  }
 };
 
 // Until the checkpoint is on the disk. See make_checkpoint.

@@ -54,6 +54,8 @@
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/durable/calls.hpp"
 #include "tiffany/durable/durable.hpp"
+#include "tiffany/durable/several_calls.hpp"
+#include "tiffany/durable/signal_calls.hpp"
 #include "tiffany/durable/step.hpp"
 
 namespace tiffany {

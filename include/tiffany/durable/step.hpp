@@ -48,6 +48,7 @@ class FlowState;
 namespace detail {
 
 struct Slot;
+struct StepSlot;
 
 // Arguments as an array; what can be read as text is text.
 template <class... Args>
@@ -138,7 +139,7 @@ class StepOptions {
 // One attempt at a step, for the code that makes it.
 class Attempt {
  public:
-  Attempt(FlowState& flow, detail::Slot& slot) noexcept : flow_(flow), slot_(slot) {}
+  explicit Attempt(detail::StepSlot& step) noexcept : step_(step) {}
   // The same for every attempt at this step of this task, in this process and in later ones;
   // different for every other step, and for other arguments.
   std::string key() const;
@@ -150,8 +151,7 @@ class Attempt {
   const std::string& details() const noexcept;
 
  private:
-  FlowState& flow_;
-  detail::Slot& slot_;
+  detail::StepSlot& step_;
 };
 
 namespace detail {

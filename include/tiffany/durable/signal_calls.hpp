@@ -1,0 +1,85 @@
+// Waiting for a signal in a durable task, with and without an end. Made by a Flow
+// (durable/flow.hpp), and seldom named.
+//
+// Cancel. Before start: nothing is asked for, and DurableCancelled is thrown. While parked: the
+// wait ends with DurableCancelled; a signal that comes later stays in the mailbox. After
+// completion: the signal is given; the next durable call throws.
+#pragma once
+
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tiffany/base/time.hpp"
+#include "tiffany/durable/calls.hpp"
+
+namespace tiffany::detail {
+
+void require_signal_name(std::string_view name);
+// Which signal is waited for is recorded, and compared when the task comes back.
+class SignalWait : public DurableCall {
+ protected:
+  SignalWait(FlowState& flow, std::string name, const ValueType& type, std::source_location site)
+      : DurableCall(flow, site), name_(std::move(name)), type_(&type) {
+    require_signal_name(name_);
+  }
+  ~SignalWait() = default;
+  void issue() override;
+  bool asks() const noexcept override;
+  bool ready() const override;
+  virtual bool timed() const noexcept { return false; }
+  std::string take();
+  std::string what() const;
+
+ private:
+  std::string name_;
+  const ValueType* type_;
+  bool issued_ = false;
+};
+template <class T>
+class [[nodiscard("signal does nothing until awaited")]] SignalCall final : public SignalWait {
+ public:
+  using value_type = T;
+  static constexpr CallName call_name{"durable_signal"};
+  SignalCall(FlowState& flow, std::string name, std::source_location site)
+      : SignalWait(flow, std::move(name), kValueType<T>, site) {}
+  T finish() {
+    return decode<T>(flow(), take(), [this] { return what(); });
+  }
+};
+
+class SignalWaitFor : public SignalWait {
+ protected:
+  SignalWaitFor(FlowState& flow, std::string name, const ValueType& type, Duration longest,
+                std::source_location site)
+      : SignalWait(flow, std::move(name), type, site), longest_(longest) {}
+  ~SignalWaitFor();
+  void issue() override;
+  bool asks() const noexcept override { return true; }
+  bool ready() const override;
+  bool timed() const noexcept override { return true; }
+  // Nothing: the time is over.
+  std::optional<std::string> take_in_time();
+
+ private:
+  Duration longest_;
+  Slot* timer_ = nullptr;
+};
+template <class T>
+class [[nodiscard("signal_within does nothing until awaited")]] SignalWithin final
+    : public SignalWaitFor {
+ public:
+  using value_type = std::optional<T>;
+  static constexpr CallName call_name{"durable_signal"};
+  SignalWithin(FlowState& flow, std::string name, Duration longest, std::source_location site)
+      : SignalWaitFor(flow, std::move(name), kValueType<T>, longest, site) {}
+  std::optional<T> finish() {
+    const std::optional<std::string> json = take_in_time();
+    if (!json) return std::nullopt;
+    return decode<T>(flow(), *json, [this] { return what(); });
+  }
+};
+
+}  // namespace tiffany::detail

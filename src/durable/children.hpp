@@ -1,0 +1,35 @@
+// Children: durable tasks that another one started and awaits, and that do not outlive it.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "durable/hosted_task.hpp"
+#include "durable/slot.hpp"
+
+namespace tiffany {
+
+class Children {
+ public:
+  explicit Children(HostCore& host) noexcept : host_(host) {}
+  // A parent waits for that child.
+  void expect(detail::ChildSlot& child);
+  // It does not any more.
+  void forget(const Uuid& child) noexcept;
+  // A child that its parent has in its log: it is started, unless it has been, and may have ended.
+  void adopt(detail::ChildSlot& slot);
+  // The child has ended, and its parent is told.
+  void ended(const HostedTask& child);
+  // Of a parent that ends. Returns when the child has ended.
+  Task<void> cancel(Uuid id);
+  // Those that have not ended.
+  std::vector<Uuid> of(const HostedTask& parent) const;
+
+ private:
+  void start(detail::ChildSlot& slot);
+
+  HostCore& host_;
+  std::unordered_map<Uuid, detail::ChildSlot*, UuidHash> expected_;
+};
+
+}  // namespace tiffany

@@ -1,0 +1,77 @@
+#include "durable/code_state.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "durable/limits.hpp"
+
+namespace tiffany::detail {
+
+std::string CommandNames::next(std::string_view name, std::string_view kind) {
+  require_name(name, "The name of a step, timer, promise or child");
+  std::string id = path;
+  id += kind;
+  id += name;
+  if (last_ == nullptr || id != last_->first) last_ = &*uses_.try_emplace(id).first;
+  id += '#';
+  char digits[10];
+  id.append(digits, std::to_chars(digits, digits + sizeof digits, ++last_->second).ptr);
+  return id;
+}
+
+void CommandNames::clear() noexcept {
+  uses_.clear();
+  last_ = nullptr;
+  path.clear();
+}
+
+std::uint64_t Queries::add(std::string name, std::function<std::string()> answer) {
+  if (!had(name)) names_.push_back(name);
+  all_.push_back({std::move(name), ++last_, std::move(answer)});
+  return last_;
+}
+void Queries::remove(std::uint64_t number) noexcept {
+  std::erase_if(all_, [number](const Answer& each) { return each.number == number; });
+}
+const std::function<std::string()>* Queries::find(std::string_view name) const noexcept {
+  const auto found = std::find_if(all_.rbegin(), all_.rend(),
+                                  [name](const Answer& each) { return each.name == name; });
+  return found == all_.rend() ? nullptr : &found->answer;
+}
+bool Queries::had(std::string_view name) const noexcept {
+  return std::find(names_.begin(), names_.end(), name) != names_.end();
+}
+
+Generation::Generation(std::uint64_t seed_of_task) noexcept
+    : random(seed_of_task, "durable task"), seed_(seed_of_task) {}
+
+void Generation::take_seed(std::uint64_t seed_of_other) noexcept {
+  seed_ = seed_of_other;
+  random = Random(seed_, "durable task");
+}
+
+void Generation::begin(std::uint64_t checkpoint, bool counted) {
+  checkpoint_ = checkpoint;
+  text_ = (counted ? "c" : "") + std::to_string(checkpoint);
+  random = Random(seed_, "durable task after " + std::to_string(checkpoint));
+}
+
+void Generation::begin_retry(std::uint64_t record) { text_ = std::to_string(record); }
+
+void CodeState::begin_anew() {
+  at_checkpoint = false;
+  saved = std::move(next_state);
+  names.clear();
+  trace = 0;
+  asked_anything = false;
+  if (answers != nullptr) answers->clear();
+}
+
+Queries& CodeState::queries() {
+  if (answers == nullptr) answers = std::make_shared<Queries>();
+  return *answers;
+}
+
+}  // namespace tiffany::detail

@@ -1,0 +1,36 @@
+#include "durable/hosted_task.hpp"
+
+#include <utility>
+
+#include "durable/flow_state.hpp"
+
+#include "tiffany/base/assert.hpp"
+
+namespace tiffany {
+
+HostedTask::HostedTask(wal::StoredTask& of) : log(of) {}
+HostedTask::HostedTask(std::unique_ptr<wal::StoredTask> of) : own(std::move(of)), log(*own) {}
+HostedTask::~HostedTask() {
+  TIFFANY_ASSERT(held == 0 && changing == 0, "a task left the table while a call used the task");
+}
+
+HostedTask* HostedTasks::find(const Uuid& id) const noexcept {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second.get();
+}
+
+HostedTask& HostedTasks::add(wal::StoredTask& log) {
+  auto made = std::make_unique<HostedTask>(log);
+  HostedTask& entry = *made;
+  by_id_.insert_or_assign(log.id, std::move(made));
+  order_.push_back(&entry);
+  return entry;
+}
+
+void HostedTasks::remove(const std::unordered_set<Uuid, UuidHash>& tasks) {
+  std::erase_if(order_, [&](const HostedTask* entry) { return tasks.contains(entry->log.id); });
+  for (const Uuid& id : tasks) by_id_.erase(id);
+  TIFFANY_ASSERT(order_.size() == by_id_.size(), "the table of tasks and their order differ");
+}
+
+}  // namespace tiffany

@@ -1,0 +1,67 @@
+#include "durable/messages.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
+#include "durable/limits.hpp"
+#include "durable/records.hpp"
+
+namespace tiffany {
+
+using wal::RecordType;
+
+Task<void> Messages::cancel(Uuid id, std::string why) {
+  detail::require_reason(why, "The reason for a cancel");
+  if (host_.is_open() && host_.tasks.find(id) == nullptr && host_.results.archived(id)) co_return;
+  HostedTask& task = host_.require_task(id, "Host::cancel");
+  const Held held(task);
+  if (!task.log.ended) {
+    co_await send(&task, false, std::move(why), std::string());
+  }
+}
+
+std::string Messages::query(Uuid id, std::string_view name) {
+  HostedTask& task = host_.require_task(id, "Host::query");
+  const detail::Queries* const all = task.flow != nullptr ? task.flow->code.answers.get() : nullptr;
+  if (all != nullptr) {
+    if (const auto* const answer = all->find(name)) return (*answer)();
+  }
+  const bool gone = all != nullptr && all->had(name);
+  throw Error(Errc::unknown_durable,
+              "Task " + id.text() +
+                  (gone ? " does not answer the query \"" : " answers no query \"") +
+                  std::string(name) +
+                  (gone ? "\" any more: its code has left the scope of the guard." : "\"."));
+}
+
+Task<void> Messages::signal(Uuid id, std::string name, std::string value) {
+  detail::require_name(name, "The name of a signal");
+  value = detail::recordable(value, "The value of a signal");
+  HostedTask& task = host_.require_task(id, "Host::signal");
+  const Held held(task);
+  host_.require_alive(task, "Host::signal");
+  co_await send(&task, true, std::move(name), std::move(value));
+}
+
+// To the task, if its code is here; or else to its log.
+Task<void> Messages::send(HostedTask* task, bool signal, std::string name, std::string value) {
+  co_await host_.until_settled(task);
+  if (signal) host_.require_alive(*task, "Host::signal");
+  if (task->log.ended) co_return;
+  if (task->flow != nullptr) {
+    using Kind = detail::Arrival::Kind;
+    const auto mail = task->flow->signals.send(signal ? Kind::signal : Kind::cancel,
+                                               std::move(name), std::move(value));
+    co_await mail->event.wait();
+    if (mail->error != nullptr) std::rethrow_exception(mail->error);
+    co_return;
+  }
+  const Changing changing(*task, host_.changed);
+  std::string payload;
+  records::Sent::write(payload, *host_.store, signal, name, value);
+  co_await host_.record(*task, RecordType::Resumed, payload);
+}
+
+}  // namespace tiffany

@@ -1,0 +1,46 @@
+// The promises of all tasks of a host, by their UUIDs: whoever keeps one knows no more of it.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "durable/hosted_task.hpp"
+#include "durable/slot.hpp"
+
+namespace tiffany {
+
+class PromiseTable {
+ public:
+  explicit PromiseTable(HostCore& host) noexcept : host_(host) {}
+  // A task waits for it.
+  void open(detail::PromiseSlot& promise);
+  // It was kept, and whoever keeps it once more is told so.
+  void keep(const Uuid& promise);
+  // The code of its task is gone, or has given it up.
+  void close(const Uuid& promise) noexcept;
+  // Those tasks are in the archive.
+  void forget(const std::unordered_set<Uuid, UuidHash>& tasks);
+  // Host::complete_json.
+  Task<bool> complete(Uuid promise, std::string value, bool success);
+
+ private:
+  // The promise of a task whose code is not here, as its log knows it.
+  struct Asked {
+    Uuid task;
+    std::string name;
+    bool kept = false;
+  };
+  struct AtRest {
+    HostedTask* task = nullptr;  // none: there is no such promise
+    Asked* promise = nullptr;
+  };
+  AtRest find_at_rest(const Uuid& promise);
+  void read(HostedTask& entry);
+
+  HostCore& host_;
+  std::unordered_map<Uuid, detail::PromiseSlot*, UuidHash> slots_;  // null: it is kept
+  std::unordered_map<Uuid, Asked, UuidHash> at_rest_;               // of HostedTask::promises_read
+};
+
+}  // namespace tiffany

@@ -1,0 +1,51 @@
+#include <string>
+#include <utility>
+
+#include "durable/limits.hpp"
+#include "tiffany/durable/host.hpp"
+
+namespace tiffany {
+
+DurableType& Registry::add(DurableType type) {
+  std::string name = type.name;
+  detail::require_name(name, "The name of a type of durable tasks");
+  if (type.version < 1 || type.accepts < 1 || type.accepts > type.version) {
+    throw Error(Errc::bad_argument, "The version of durable task \"" + name +
+                                        "\" is at least 1, and goes on with logs from version 1 to "
+                                        "itself; this is version " +
+                                        std::to_string(type.version) + " that accepts " +
+                                        std::to_string(type.accepts) + ".");
+  }
+  const auto [added, first] = types_.emplace(name, std::move(type));
+  if (!first) {
+    throw Error(Errc::bad_argument, "A durable task named \"" + name + "\" is registered already.");
+  }
+  return added->second;
+}
+
+const DurableType* Registry::find(std::string_view name) const noexcept {
+  const auto found = types_.find(name);
+  return found == types_.end() ? nullptr : &found->second;
+}
+
+std::string_view name_of(DurableStatus status) noexcept {
+  switch (status) {
+    case DurableStatus::running:
+      return "running";
+    case DurableStatus::paused:
+      return "paused";
+    case DurableStatus::diverged:
+      return "diverged";
+    case DurableStatus::quarantined:
+      return "quarantined";
+    case DurableStatus::completed:
+      return "completed";
+    case DurableStatus::failed:
+      return "failed";
+    case DurableStatus::cancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+}  // namespace tiffany

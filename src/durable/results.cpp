@@ -1,0 +1,141 @@
+#include "durable/results.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include "durable/host_core.hpp"
+#include "durable/records.hpp"
+#include "tiffany/wal/record.hpp"
+
+namespace tiffany {
+
+using wal::RecordType;
+
+Task<std::string> Results::wait(Uuid id) {
+  if (const auto old = host_.tasks.find(id) == nullptr ? from_archive(id) : nullptr)
+    co_return value_of(*old);
+  HostedTask& task = host_.require_task(id, "Host::result");
+  if (!task.log.ended && host_.callers.now() == &task) {
+    throw Error(Errc::self_join, "Host::result was called in a step of task " + id.text() +
+                                     " for its own result, which comes when the step has ended.");
+  }
+  const Held held(task);
+  while (!task.log.ended) {
+    if (task.broken != nullptr) std::rethrow_exception(task.broken);
+    if (task.status != DurableStatus::running && task.status != DurableStatus::paused) {
+      throw Error(Errc::durable_stopped, "Task " + id.text() + " does not run: " + task.detail);
+    }
+    task.done.reset();
+    co_await task.done.wait();
+  }
+  co_return value_of(task);
+}
+
+std::string Results::value_of(const HostedTask& task) {
+  std::string detail = task.unread ? end_of(task).detail : task.detail;
+  if (task.status == DurableStatus::completed) return detail;
+  throw Error(
+      task.status == DurableStatus::cancelled ? Errc::durable_cancelled : Errc::durable_failed,
+      detail);
+}
+
+// A result that cannot be read is not given for another one.
+DurableInfo Results::info_of(const HostedTask& entry, bool one_of_many) {
+  DurableInfo info{entry.log.id, entry.type_name, entry.version, entry.status, entry.detail};
+  if (!entry.unread) return info;
+  try {
+    info.detail = end_of(entry, one_of_many).detail;
+  } catch (const Error& error) {
+    info.status = DurableStatus::quarantined;
+    info.detail = error.what();
+  }
+  return info;
+}
+
+std::optional<DurableInfo> Results::info(Uuid task) {
+  if (const HostedTask* const found = host_.tasks.find(task)) return info_of(*found);
+  try {
+    const std::unique_ptr<HostedTask> old = from_archive(task);
+    if (old == nullptr) return std::nullopt;
+    DurableInfo info = info_of(*old);
+    info.id = task;
+    return info;
+  } catch (const Error& error) {
+    return DurableInfo{task, "", 0, DurableStatus::quarantined, error.what()};
+  }
+}
+
+std::vector<DurableInfo> Results::list() {
+  std::vector<DurableInfo> all;
+  all.reserve(host_.tasks.size());
+  for (const HostedTask* entry : host_.tasks) all.push_back(info_of(*entry, true));
+  if (host_.store != nullptr) host_.store->done_reading();
+  return all;
+}
+
+std::string Results::line_of_end(const HostedTask& entry, bool one_of_many) {
+  if (entry.archived != nullptr) return entry.archived->end;
+  // Somebody may have spoken to it after its end.
+  for (std::size_t i = host_.store->count(entry.log); i-- > 0;) {
+    std::string line = host_.store->read_one(entry.log, i, !one_of_many);
+    const RecordType type = wal::view_of(line).type;
+    if (type == RecordType::TaskExit || type == RecordType::TaskAbort) return line;
+  }
+  throw Error(Errc::log_damaged,
+              "The log of task " + entry.log.id.text() + " has no record of its end.");
+}
+
+Results::End Results::end_of(const HostedTask& entry, bool one_of_many) {
+  const std::string line = line_of_end(entry, one_of_many);
+  const wal::RecordView view = wal::view_of(line);
+  records::End recorded = records::End::read(detail::Fields(view.payload));
+  End end;
+  end.trace = std::move(recorded.trace);
+  if (view.type == RecordType::TaskExit) {
+    end.detail = host_.store->value_of(recorded.value);
+    return end;
+  }
+  const bool failed = recorded.reason == "failed";
+  end.status = failed ? DurableStatus::failed : DurableStatus::cancelled;
+  end.detail = std::move(recorded.value);
+  return end;
+}
+
+bool Results::archived(const Uuid& id) const {
+  return host_.store != nullptr && host_.store->archived(id);
+}
+
+// Null when it is not there.
+std::unique_ptr<HostedTask> Results::from_archive(const Uuid& id) {
+  if (!archived(id)) return nullptr;
+  const std::string content = host_.store->read_archived(id);
+  std::string_view bytes = content;
+  // Somebody may have spoken to it after its end.
+  while (!bytes.empty()) {
+    bytes.remove_suffix(1);
+    const std::string line(bytes.substr(bytes.rfind('\n') + 1));
+    wal::RecordView view;
+    if (wal::read_line(line, 0, view) != wal::LineFault::none) break;
+    if (view.type == wal::RecordType::TaskExit || view.type == wal::RecordType::TaskAbort) {
+      auto entry = std::make_unique<HostedTask>(std::make_unique<wal::StoredTask>());
+      entry->log.id = id;
+      wal::note_record(entry->log, view);
+      entry->archived = std::make_unique<HostedTask::Archived>();
+      entry->archived->spawn = content.substr(0, content.find('\n') + 1);
+      const wal::RecordView first = wal::view_of(entry->archived->spawn);
+      records::Spawn begun = records::Spawn::read(detail::Fields(first.payload));
+      entry->type_name = std::move(begun.name);
+      entry->version = begun.version;
+      entry->archived->end = line + "\n";
+      entry->unread = true;
+      entry->status = status_at_end(entry->log);
+      return entry;
+    }
+    bytes.remove_suffix(line.size());
+  }
+  throw Error(Errc::log_damaged, host_.store->name() + "/archive/" + id.text() +
+                                     ".wal: expected the end of a task, found none that can be "
+                                     "read.");
+}
+
+}  // namespace tiffany

@@ -1,0 +1,268 @@
+#include "durable/runs.hpp"
+
+#include <coroutine>
+#include <memory>
+#include <utility>
+
+#include "durable/effects.hpp"
+#include "durable/excerpt.hpp"
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
+#include "durable/limits.hpp"
+#include "durable/records.hpp"
+#include "tiffany/base/assert.hpp"
+#include "tiffany/engine/spawn.hpp"
+#include "tiffany/structure/blocks.hpp"
+
+namespace tiffany {
+
+using wal::Level;
+using wal::RecordType;
+
+namespace detail {
+namespace {
+
+// Lets the task of a host await the code of a durable one. Gives nothing when the code has ended at
+// a checkpoint; its frames are destroyed with this object.
+class RunDurable {
+ public:
+  RunDurable(Durable<std::string> code, CodeState& state) noexcept
+      : code_(std::move(code)), state_(state) {}
+
+  using Call = AwaitTask<std::string, Durable<std::string>::promise_type>;
+  class Await : private Call {
+   public:
+    Await(Call call, CodeState& state) noexcept : Call(call), state_(state) {}
+    using Call::await_ready;
+    void await_suspend(std::coroutine_handle<> caller) noexcept {
+      state_.caller = caller.address();
+      Call::await_suspend(caller);
+    }
+    std::optional<std::string> await_resume() {
+      if (state_.at_checkpoint) return std::nullopt;
+      return Call::await_resume();
+    }
+
+   private:
+    CodeState& state_;
+  };
+  Await call_from_task() && noexcept { return Await(std::move(code_).call(), state_); }
+
+ private:
+  Durable<std::string> code_;
+  CodeState& state_;
+};
+
+}  // namespace
+}  // namespace detail
+
+void Runs::begin(HostedTask& entry, std::string arguments, std::int64_t time) {
+  entry.flow = std::make_unique<FlowState>(host_, entry.log, *entry.type);
+  entry.flow->code.arguments = std::move(arguments);
+  entry.flow->code.now = time;
+  start(entry);
+}
+
+void Runs::begin_again(HostedTask& entry) {
+  auto flow = std::make_unique<FlowState>(host_, entry.log, *entry.type);
+  flow->load(host_.store->read(entry.log));
+  entry.flow = std::move(flow);
+  start(entry);
+}
+
+void Runs::start(HostedTask& entry) {
+  if (host_.closing) {  // the next host goes on with it
+    entry.flow.reset();
+    return leave(entry);
+  }
+  entry.status = DurableStatus::running;
+  entry.detail.clear();
+  entry.promises_read = false;
+  ++tasks_;
+  bytes_ += entry.flow->bytes;
+  // The task keeps the host.
+  std::shared_ptr<Runs> kept(host_.shared_from_this(), this);
+  entry.task = host_.scheduler->spawn
+                   .with_priority(entry.type->priority)(&Runs::run, std::move(kept), &entry)
+                   .named(entry.type_name);
+}
+
+// ---- Replay ----
+
+void Runs::replayed(FlowState& flow) noexcept {
+  TIFFANY_ASSERT(tasks_ > 0 && bytes_ >= flow.bytes,
+                 "a task that is not being replayed was counted");
+  host_.effects->caught_up(flow);
+  --tasks_;
+  bytes_ -= flow.bytes;
+  flow.bytes = 0;
+  if (has_room()) room_.set();
+}
+
+bool Runs::has_room() const noexcept {
+  return tasks_ == 0 ||
+         (tasks_ < host_.options.replay_tasks && bytes_ < host_.options.replay_bytes);
+}
+
+Task<void> Runs::until_room() {
+  while (!has_room()) {
+    room_.reset();
+    co_await room_.wait();
+  }
+}
+
+Task<void> Runs::until_all_replayed() {
+  while (tasks_ > 0) {
+    room_.reset();
+    co_await room_.wait();
+  }
+}
+
+// ---- The code ----
+
+// None: its arguments are not what the code reads, and the task has been stopped.
+std::optional<Durable<std::string>> Runs::code_of(HostedTask& entry) {
+  FlowState& flow = *entry.flow;
+  std::string why;
+  try {
+    return entry.type->make(flow.code.flow, flow.code.arguments);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    why = e.what();
+  } catch (...) {
+    why = "something that is no std::exception was thrown";
+  }
+  static constexpr detail::ValueType kUnknown{"what its type takes", "any", nullptr};
+  flow.comparison.value_differs(
+      entry.type->arguments != nullptr ? *entry.type->arguments : kUnknown, "its arguments",
+      flow.code.arguments, why);
+  return std::nullopt;
+}
+
+struct Runs::Gone {
+  Runs& runs;
+  HostedTask& entry;
+  ~Gone() {
+    if (!entry.flow->waits.live()) runs.replayed(*entry.flow);
+    entry.flow.reset();
+    entry.task = Handle<void>();  // the entry stays, the record of the task need not
+  }
+};
+
+Task<void> Runs::run(HostedTask* entry) {
+  FlowState& flow = *entry->flow;
+  const Gone at_the_end{*this, *entry};
+  flow.task = host_.scheduler->running();
+  std::string result;
+  DurableStatus status = DurableStatus::completed;
+  try {
+    for (;;) {
+      std::optional<Durable<std::string>> code = code_of(*entry);
+      if (!code) co_return;
+      std::optional<std::string> got = co_await detail::RunDurable(std::move(*code), flow.code);
+      if (got) {
+        result = std::move(*got);
+        break;
+      }
+      // It has made a checkpoint, and is gone.
+      if (host_.scheduler->cancel_pending()) host_.scheduler->throw_cancelled();
+      flow.code.begin_anew();
+      flow.cancel.shields = 0;
+    }
+    detail::make_recordable(result, "The result of the task");
+  } catch (const DurableCancelled& e) {
+    status = DurableStatus::cancelled;
+    result = e.what();
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const std::exception& e) {
+    status = DurableStatus::failed;
+    result = e.what();
+  } catch (...) {
+    status = DurableStatus::failed;
+    result = "something that is no std::exception was thrown";
+  }
+  if (flow.code.answers != nullptr) flow.code.answers->clear();  // what they look at is gone
+  // Code that is stopped from outside has not ended, whatever it makes of it.
+  if (flow.waits.unwinding() || entry->broken != nullptr) co_return;
+  if (flow.comparison.stopped() || !flow.waits.finish()) co_return;
+  if (!host_.effects->ended(*entry, status, result)) co_return;
+  // Children do not outlive their parent.
+  for (const Uuid& child : detail::children_of(flow)) co_await host_.children.cancel(child);
+  co_await shield(record_end(&flow, entry, status, std::move(result)));
+}
+
+Task<void> Runs::record_end(FlowState* flow, HostedTask* entry, DurableStatus status,
+                            std::string result) {
+  const Changing changing(*entry, host_.changed);  // what comes now comes too late
+  const std::string trace = detail::hex(flow->code.trace);
+  if (status == DurableStatus::completed) {
+    records::End::exit(host_.payload, *host_.store, result, trace);
+  } else {
+    detail::make_recordable_sentence(result);
+    records::End::abort(host_.payload, name_of(status), result, trace);
+  }
+  wal::Synced synced;
+  try {
+    flow->append(status == DurableStatus::completed ? RecordType::TaskExit : RecordType::TaskAbort,
+                 host_.payload, nullptr, 0, Level::sync, &synced);
+  } catch (const std::exception&) {
+    synced.synced(std::current_exception());
+  }
+  co_await synced.event.wait();
+  if (synced.error != nullptr) {
+    broken(*flow, synced.error);
+    co_return;
+  }
+  ended(*entry, status, std::move(result));
+}
+
+void Runs::ended(HostedTask& entry, DurableStatus status, std::string detail) {
+  entry.status = status;
+  entry.detail = std::move(detail);
+  entry.log.ended = true;
+  entry.done.set();
+  host_.compactor.consider();
+  if (!entry.parent.nil()) host_.children.ended(entry);
+}
+
+void Runs::diverged(FlowState& flow, const std::string& text) {
+  HostedTask& entry = *host_.tasks.find(flow.log.id);
+  entry.status = DurableStatus::diverged;
+  entry.detail = text;
+  host_.opening.note_divergence(text);
+  host_.effects->diverged(flow, text);
+  entry.done.set();
+  entry.task.cancel("it diverged from its log");
+}
+
+void Runs::broken(FlowState& flow, const std::exception_ptr& error) noexcept {
+  HostedTask* const entry = host_.tasks.find(flow.log.id);
+  if (entry == nullptr || entry->broken != nullptr) return;
+  entry->broken = error;
+  entry->status = DurableStatus::paused;
+  // What was appended last may be in the log, or not: the next host reads which.
+  const bool fenced = wal::append_end(error) == wal::AppendEnd::fenced;
+  entry->detail = fenced ? "another process owns the log" : "the log failed";
+  entry->done.set();
+  entry->task.cancel("the log failed");
+}
+
+Task<void> Runs::stop(HostedTask& task) {
+  if (task.flow == nullptr) co_return;
+  task.task.cancel("its task is being stopped");
+  co_await task.task.outcome();
+  if (task.flow == nullptr) co_return;
+  if (!task.flow->waits.live()) replayed(*task.flow);  // it had not begun
+  task.flow.reset();
+}
+
+void Runs::leave(HostedTask& task) {
+  if (task.log.ended || task.broken != nullptr) return;
+  task.broken = std::make_exception_ptr(
+      Error(Errc::durable_stopped, "The host of task " + task.log.id.text() + " was closed."));
+  task.done.set();
+}
+
+}  // namespace tiffany

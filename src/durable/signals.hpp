@@ -1,0 +1,50 @@
+// The mailbox of a durable task: signals that have come and that its code has not taken.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "durable/arrivals.hpp"
+#include "durable/mailbox.hpp"
+#include "durable/slot.hpp"
+
+namespace tiffany {
+
+class Signals {
+ public:
+  explicit Signals(FlowState& flow) noexcept : flow_(flow) {}
+  // Records which signal the code waits for.
+  void issue(const std::string& name, const detail::ValueType& type, bool timed,
+             const std::source_location& site);
+  bool has(const std::string& name) const noexcept {
+    return mailbox_ != nullptr && mailbox_->has(name);
+  }
+  std::string take(const std::string& name);
+  // A signal arrives.
+  void put(std::string name, std::string value);
+
+  // A signal or a cancel from outside: recorded here, and delivered when it is on the disk.
+  std::shared_ptr<detail::Mail> send(detail::Arrival::Kind kind, std::string name,
+                                     std::string value);
+
+  // ---- For checkpoints ----
+  // Everything that waits, as pairs of a name and a value. `whole`: all of it in one text.
+  std::string json(bool whole) const;
+  // So many bytes would be in the record.
+  std::size_t size() const noexcept;
+  // What `json` gave.
+  void read(std::string_view recorded);
+
+ private:
+  // Calls it with every signal that has come, in their order.
+  template <class F>
+  void each(const F& call) const;
+
+  FlowState& flow_;
+  std::unique_ptr<detail::SignalBox> mailbox_;  // null: no signal has come
+};
+
+}  // namespace tiffany

@@ -1,0 +1,163 @@
+#include "durable/starts.hpp"
+
+#include <utility>
+
+#include "durable/excerpt.hpp"
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
+#include "durable/limits.hpp"
+#include "durable/records.hpp"
+#include "tiffany/base/json.hpp"
+#include "tiffany/structure/blocks.hpp"
+#include "tiffany/wal/values.hpp"
+
+namespace tiffany {
+
+using wal::Level;
+using wal::RecordType;
+
+Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, bool fresh) {
+  host_.require_open("Starting a durable task");
+  detail::require_name(type, "The name of a type of durable tasks");
+  const DurableType* const known = host_.types.find(type);
+  if (known == nullptr) {
+    throw Error(Errc::unknown_type, "No durable task is registered as \"" + type + "\".");
+  }
+  if (id.nil()) {
+    throw Error(Errc::bad_argument,
+                "The nil UUID cannot be the id of a task: records about the log itself have it.");
+  }
+  arguments = detail::recordable(arguments, "The list of arguments of \"" + type + "\"");
+  if (!arguments.starts_with('[')) {
+    throw Error(Errc::bad_json, "The arguments of \"" + type + "\" are no array.");
+  }
+  require_arguments(*known, arguments);
+  while (!host_.store->has_room()) co_await host_.store->room().wait();
+  if (HostedTask* const before = host_.tasks.find(id)) {  // it was started before
+    const Held held(*before);
+    co_await host_.until_settled(before);
+    if (before->broken != nullptr) std::rethrow_exception(before->broken);
+    require_same_start(*before, id, type, arguments);
+    co_return id;
+  }
+  if (!fresh) {
+    if (const auto old = host_.results.from_archive(id)) {
+      require_same_start(*old, id, type, arguments);
+      co_return id;
+    }
+    require_not_retired(id, "Host::start_as");
+    if (!host_.store->found().retired_damage.empty()) {
+      throw Error(Errc::log_damaged, "Host::start_as: task " + id.text() + " cannot be started. " +
+                                         host_.store->found().retired_damage);
+    }
+    // A fresh id was drawn from the random numbers of the system: no lost task can have it.
+    require_never_used(id);
+  }
+  host_.store->require_open();
+  HostedTask& entry = add(*known, id, Uuid());
+  co_await shield(begin_synced(&entry, std::move(arguments)));
+  co_return id;
+}
+
+// The same id is the same task: whoever means another one by it would get a result that is not of
+// it.
+void Starts::require_same_start(const HostedTask& before, const Uuid& id, const std::string& type,
+                                const std::string& arguments) {
+  std::string recorded_type;
+  bool same = false;
+  try {
+    const std::string line = before.archived == nullptr ? host_.store->read_one(before.log, 0, true)
+                                                        : before.archived->spawn;
+    const wal::RecordView view = wal::view_of(line);
+    const records::Spawn begun = records::Spawn::read(detail::Fields(view.payload));
+    recorded_type = begun.name;
+    const std::string& raw = begun.args;
+    same = raw == arguments ||
+           (wal::belongs_aside(arguments) &&
+            raw == wal::value_reference(wal::value_name(arguments), arguments.size()));
+    if (!same && !wal::belongs_aside(arguments)) {  // older programs wrote it as it came
+      same = compact_json(host_.store->value_of(raw)) == arguments;
+    }
+  } catch (const std::exception& error) {
+    throw Error(Errc::durable_stopped, "Host::start_as: there is a task " + id.text() +
+                                           " whose beginning cannot be read: " + error.what());
+  }
+  if (same && recorded_type == type) return;
+  throw Error(Errc::start_conflict, "Host::start_as: task " + id.text() +
+                                        " was started before, as \"" + recorded_type + "\"" +
+                                        (recorded_type == type ? " with other arguments" : "") +
+                                        ". Use another id for another task.");
+}
+
+void Starts::require_not_retired(const Uuid& id, std::string_view what) const {
+  if (!host_.store->retired(id)) return;
+  throw Error(Errc::id_retired,
+              std::string(what) + ": task " + id.text() +
+                  " has ended and has left the archive. Its id cannot be used again.");
+}
+
+void Starts::require_never_used(const Uuid& id) const {
+  const std::string& damage = host_.store->found().unresolved;
+  if (damage.empty()) return;
+  const std::string& directory = host_.store->name();
+  throw Error(Errc::log_uncertain,
+              "Task " + id.text() + " cannot be started: the log in " + directory +
+                  " does not know it, and it may be among the records that are lost. " + damage +
+                  " Repair the log (`tiffany wal repair " + directory +
+                  "`, which writes down what it gives up), or accept the loss (`tiffany wal "
+                  "accept-loss " +
+                  directory + " WHY`).");
+}
+
+Task<void> Starts::begin_synced(HostedTask* entry, std::string arguments) {
+  const Changing changing(*entry, host_.changed);
+  wal::Synced synced;
+  const std::int64_t time = host_.store->clock().now();
+  append_spawn(*entry, arguments, Level::sync, &synced);
+  co_await synced.event.wait();
+  if (synced.error != nullptr) {
+    entry->broken = synced.error;
+    entry->status = DurableStatus::paused;
+    entry->detail = "the log failed";
+    entry->done.set();
+    std::rethrow_exception(synced.error);
+  }
+  host_.runs.begin(*entry, std::move(arguments), time);
+}
+
+HostedTask& Starts::add(const DurableType& type, const Uuid& id, const Uuid& parent) {
+  HostedTask& entry = host_.tasks.add(host_.store->add(id));
+  entry.type = &type;
+  entry.type_name = type.name;
+  entry.version = type.version;
+  entry.parent = parent;
+  return entry;
+}
+
+void Starts::append_spawn(HostedTask& entry, const std::string& arguments, Level level,
+                          wal::Ticket* ticket) {
+  records::Spawn::write(host_.payload, *host_.store, entry.type_name, entry.version, kLogRules,
+                        arguments, entry.parent);
+  const std::string id = entry.log.id.text();
+  host_.store->append(entry.log, wal::Entry{RecordType::Spawn, id, host_.payload}, level, ticket);
+}
+
+// What a type does not read would stop each task of it before it began.
+void Starts::require_arguments(const DurableType& type, const std::string& arguments) {
+  if (type.arguments == nullptr) return;
+  std::string why;
+  try {
+    return type.arguments->check(arguments);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    why = e.what();
+  } catch (...) {
+    why = "its codec refuses them.";
+  }
+  throw Error(Errc::bad_json, "The arguments " + detail::excerpt(arguments) + " are not what \"" +
+                                  type.name + "\" takes, " + std::string(type.arguments->name) +
+                                  ": " + why);
+}
+
+}  // namespace tiffany

@@ -1,0 +1,35 @@
+// How tasks come to be.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "durable/hosted_task.hpp"
+
+namespace tiffany {
+
+class Starts {
+ public:
+  explicit Starts(HostCore& host) noexcept : host_(host) {}
+  // `fresh`: nobody can have used the id before.
+  Task<Uuid> start(std::string type, std::string arguments, Uuid id, bool fresh);
+  // A task in the table, of which the log knows nothing yet.
+  HostedTask& add(const DurableType& type, const Uuid& id, const Uuid& parent);
+  // The first record of a task.
+  void append_spawn(HostedTask& entry, const std::string& arguments, wal::Level level,
+                    wal::Ticket* ticket);
+  // Throws Errc::bad_json for arguments that the type does not read.
+  static void require_arguments(const DurableType& type, const std::string& arguments);
+  void require_not_retired(const Uuid& id, std::string_view what) const;
+
+ private:
+  Task<void> begin_synced(HostedTask* entry, std::string arguments);
+  void require_same_start(const HostedTask& before, const Uuid& id, const std::string& type,
+                          const std::string& arguments);
+  // Throws Errc::log_uncertain when damage of the log may have held a task that is not in it.
+  void require_never_used(const Uuid& id) const;
+
+  HostCore& host_;
+};
+
+}  // namespace tiffany
