@@ -55,6 +55,8 @@ std::vector<Uuid> detail::children_of(const FlowState& flow) {
 void Children::expect(detail::ChildSlot& child) { expected_[child.uuid] = &child; }
 void Children::forget(const Uuid& child) noexcept { expected_.erase(child); }
 
+// Crash case: the parent has recorded the command, and the process died before, while or after the
+// child was started. The id is derived from the command, so it is the same child each time.
 void Children::adopt(detail::ChildSlot& slot) {
   HostedTask* child = host_.tasks.find(slot.uuid);
   const std::unique_ptr<HostedTask> old =
@@ -106,6 +108,7 @@ void Children::ended(const HostedTask& child) {
                              child.status != DurableStatus::completed);
 }
 
+// A crash in here leaves a parent that has not ended, which cancels the same children again.
 Task<void> Children::cancel(Uuid id) {
   expected_.erase(id);  // nobody is told
   HostedTask* const child = host_.tasks.find(id);

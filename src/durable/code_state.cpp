@@ -9,6 +9,8 @@
 
 namespace tiffany::detail {
 
+// The number is part of the name, so that the same line in a loop makes different commands. A path
+// keeps those of two functions apart.
 std::string CommandNames::next(std::string_view name, std::string_view kind) {
   require_name(name, "The name of a step, timer, promise or child");
   std::string id = path;
@@ -52,6 +54,8 @@ void Generation::take_seed(std::uint64_t seed_of_other) noexcept {
   random = Random(seed_, "durable task");
 }
 
+// Numbers that are drawn after a checkpoint cannot depend on how many were drawn before: the log of
+// before is gone when the task comes back.
 void Generation::begin(std::uint64_t checkpoint, bool counted) {
   checkpoint_ = checkpoint;
   text_ = (counted ? "c" : "") + std::to_string(checkpoint);
@@ -60,6 +64,8 @@ void Generation::begin(std::uint64_t checkpoint, bool counted) {
 
 void Generation::begin_retry(std::uint64_t record) { text_ = std::to_string(record); }
 
+// As FlowState::load leaves it behind a checkpoint: what came before has been delivered, what came
+// after has not.
 void CodeState::begin_anew() {
   at_checkpoint = false;
   saved = std::move(next_state);

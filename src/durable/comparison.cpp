@@ -81,6 +81,7 @@ const detail::Command* Comparison::match(std::string_view kind, const std::strin
   flow_.code.asked_anything = true;
   flow_.code.trace = mix(flow_.code.trace, hash_name(id) ^ hash_name(kind));
   differs = false;
+  // The common case: the task is not being replayed.
   if (replay.empty() && checked_) return nullptr;
   detail::Replay::Match found = replay.match(kind, id, hash, shape, site);
   if (!found.difference.empty()) {
@@ -92,6 +93,7 @@ const detail::Command* Comparison::match(std::string_view kind, const std::strin
   return found.recorded;
 }
 
+// A command of the log that the code does not make is a difference, too: what it did is not undone.
 bool Comparison::complete(bool waits) {
   if (replay.empty() && checked_) return true;
   if (const detail::Command* const other = replay.left_over()) {
@@ -104,6 +106,7 @@ bool Comparison::complete(bool waits) {
   return true;
 }
 
+// Both sides are in the sentence: whoever reads it has neither the log nor the code at hand.
 void Comparison::diverge(std::string text) {
   divergence_ =
       "Task " + flow_.id_text + " (" + flow_.type.name + ", version " +

@@ -85,6 +85,7 @@ SleepCall::~SleepCall() {
   if (slot_ != nullptr) flow().drop(slot_);
 }
 
+// Checked when it is awaited, and not when it was made: there is no task to blame before.
 void SeveralCall::issue() {
   if (slots_.empty() && needs_one()) {
     throw Error(Errc::durable_misuse, "race and any need something to wait for.");
@@ -163,6 +164,8 @@ CheckpointWait::~CheckpointWait() {
   if (slot_ != nullptr) flow().drop(slot_);
 }
 
+// The code ends here although it has not returned: its frames are destroyed by the host, which
+// calls the code anew.
 Durable<void> make_checkpoint(FlowState& flow, std::string state, std::source_location site) {
   co_await CheckpointWait(flow, std::move(state), site);
   flow.code.at_checkpoint = true;

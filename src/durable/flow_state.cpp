@@ -26,13 +26,17 @@ FlowState::FlowState(HostCore& of, wal::StoredTask& records, const DurableType& 
       generation(records.id.hash()) {}
 
 FlowState::~FlowState() {
+  // No result may come to a slot that is gone: timers are disarmed, promises and children
+  // forgotten. Tickets leave the log by themselves.
   slots.leave_all();
   for (const Uuid& promise : kept_promises) host.promises.close(promise);
   for (const detail::Arrival& arrival : arrivals) {
+    // The sender still waits for the disk, and is told when the record is there.
     if (arrival.mail != nullptr) arrival.mail->flow = nullptr;
   }
 }
 
+// Idempotency keys and ids of promises begin with this, so it must never change for a log.
 std::string FlowState::name_outside() const {
   const std::uint64_t checkpoint = generation.checkpoint();
   return checkpoint == 0 ? id_text : id_text + "@" + std::to_string(checkpoint);
@@ -52,6 +56,7 @@ std::uint64_t FlowState::append(RecordType record, std::string_view payload,
   return host.store->append(log, entry, level, ticket);
 }
 
+// A result that newer code asks for later than older code did has been delivered already.
 void FlowState::take(std::unique_ptr<Slot> slot, const detail::Command* recorded) {
   if (recorded != nullptr) {
     slot->command = recorded->seq;
@@ -62,6 +67,8 @@ void FlowState::take(std::unique_ptr<Slot> slot, const detail::Command* recorded
   slots.add(std::move(slot), recorded != nullptr);
 }
 
+// Crash case: what is recorded is read again after a crash, whether the handle was dropped or not.
+// If it were not delivered here, live code and replayed code would see another order.
 void FlowState::drop(Slot* slot) noexcept {
   slot->wanted = false;
   if (!slot->arrived && slot->outlives_handle()) return;
@@ -83,6 +90,7 @@ void FlowState::settle(Slot& slot, RecordType record, std::string value, bool fa
       return;
     }
   }
+  // From here to the append nothing may suspend: a long value belongs to the next record.
   slot.write_result(host.payload, value, failed, unknown);
   detail::Arrival arrival;
   arrival.slot = &slot;
@@ -102,6 +110,7 @@ void FlowState::settle(Slot& slot, RecordType record, std::string value, bool fa
     }
     return;
   }
+  // The record was appended. Only now anything changes, so that a refused append leaves no trace.
   slot.value = std::move(value);
   slot.failed = failed;
   slot.unknown = unknown;
@@ -134,6 +143,7 @@ void FlowState::leave_code() {
   host.scheduler->throw_cancelled();
 }
 
+// A log from before the change goes on as it began; one that is at its end takes the newest.
 int detail::issue_version(FlowState& flow, std::string_view change, int oldest, int newest,
                           const std::source_location& site) {
   const std::string id = flow.code.names.next(change);

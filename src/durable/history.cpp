@@ -19,6 +19,8 @@ using detail::Command;
 using detail::Fields;
 using wal::RecordType;
 
+// What a log says, before it is compared with anything. A retry takes parts of it back, and a
+// checkpoint all of it.
 class History {
  public:
   std::vector<Command> commands;
@@ -76,6 +78,8 @@ void FlowState::load(const std::vector<std::string>& lines) {
     bytes += line.size();
     const Fields fields(view.payload, text);
     const std::int64_t time = wal::parse_time(view.ts).value_or(0);
+    // The first record of a command gives it its place; later ones, as a second StepStart, its
+    // state.
     const auto remember = [&](const char* kind, std::string id) -> Command& {
       Command& recorded = history.command(kind, std::move(id));
       if (recorded.seq == 0) recorded.seq = view.seq;
@@ -166,7 +170,10 @@ void FlowState::load(const std::vector<std::string>& lines) {
         break;
     }
   }
+  // Crash case: a StepStart without an end counts as a crash only if the process did not say that
+  // it was ending.
   if (host.store->found().shut_down) history.nothing_was_lost();
+  // Code of another version may make the commands in another order.
   comparison.load(std::move(history.commands), written_by.version != type.version);
   arrivals.load(std::move(history.arrivals));
 }

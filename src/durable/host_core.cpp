@@ -34,6 +34,7 @@ void HostCore::require_open(std::string_view what) const {
               std::string(what) + " needs an open host: co_await host.open().");
 }
 
+// The sentence says where the task went: in the log, in the archive, retired, or never there.
 HostedTask& HostCore::require_task(const Uuid& id, std::string_view what) {
   require_open(what);
   if (HostedTask* const found = tasks.find(id)) return *found;
@@ -62,6 +63,8 @@ bool HostCore::check_type(HostedTask& entry) const {
   return true;
 }
 
+// Both are asked again after each wait: whoever was woken first may have changed the task once
+// more.
 Task<void> HostCore::until_settled(HostedTask* entry) {
   const Held held(*entry);
   while (entry->changing > 0 || !store->has_room()) {
@@ -96,6 +99,7 @@ void HostCore::require_alive(const HostedTask& task, std::string_view what) cons
                                          std::string(name_of(task.status)) + ".");
 }
 
+// As in a crash, but for the code of steps, whose destructors run.
 void HostCore::abandon() noexcept {
   if (store != nullptr) store->abandon();
   for (HostedTask* entry : tasks) {
@@ -115,6 +119,8 @@ Task<void> HostCore::close() {
   co_await shield(close_now());
 }
 
+// All are cancelled first and joined afterwards, so that their steps end beside each other.
+// Indices, because a task that ends may have started another.
 Task<void> HostCore::close_now() {
   for (HostedTask* entry : tasks) {
     if (entry->flow != nullptr) entry->task.cancel("the host is being closed");

@@ -19,6 +19,7 @@ HostedTask* HostedTasks::find(const Uuid& id) const noexcept {
   return found == by_id_.end() ? nullptr : found->second.get();
 }
 
+// The address stays until the task leaves: coroutines of the host hold it across suspensions.
 HostedTask& HostedTasks::add(wal::StoredTask& log) {
   auto made = std::make_unique<HostedTask>(log);
   HostedTask& entry = *made;

@@ -23,6 +23,7 @@ Task<void> Lifecycle::kill(Uuid id, std::string why) {
   if (!task.log.ended) co_await shield(kill_now(&task, std::move(why)));
 }
 
+// Shielded: a caller that is cancelled leaves no task without an end whose code is gone.
 Task<void> Lifecycle::kill_now(HostedTask* task, std::string why) {
   const Changing changing(*task, host_.changed);
   const std::vector<Uuid> children = host_.children.of(*task);
@@ -46,6 +47,8 @@ Task<void> Lifecycle::pause(Uuid id) {
   co_await shield(pause_now(&task));
 }
 
+// Crash case: the code is stopped first. If the process dies before the record is written, the task
+// goes on in the next one: a pause that was not answered did not happen.
 Task<void> Lifecycle::pause_now(HostedTask* task) {
   const Changing changing(*task, host_.changed);
   co_await host_.runs.stop(*task);
@@ -71,6 +74,7 @@ Task<void> Lifecycle::resume_now(HostedTask* task, std::string payload) {
   const Changing changing(*task, host_.changed);
   co_await host_.runs.stop(*task);
   co_await host_.record(*task, RecordType::Command, std::move(payload));
+  // The record is on the disk. What follows changes memory only.
   task->log.ended = false;
   task->unread = false;
   task->done.reset();
@@ -194,6 +198,7 @@ Task<Uuid> Lifecycle::fork_now(HostedTask* task, std::string from) {
   co_return id;
 }
 
+// Line by line: the log of a task may be longer than memory should hold for a question.
 bool Lifecycle::has_command(const HostedTask& entry, std::string_view id) {
   bool has = false;
   for (std::size_t i = 1; i < host_.store->count(entry.log) && !has; ++i) {

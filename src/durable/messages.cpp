@@ -12,6 +12,7 @@ namespace tiffany {
 
 using wal::RecordType;
 
+// A cancel of a task that has ended is no error: the caller cannot know.
 Task<void> Messages::cancel(Uuid id, std::string why) {
   detail::require_reason(why, "The reason for a cancel");
   if (host_.is_open() && host_.tasks.find(id) == nullptr && host_.results.archived(id)) co_return;
@@ -22,6 +23,7 @@ Task<void> Messages::cancel(Uuid id, std::string why) {
   }
 }
 
+// A plain call: the code of the task waits meanwhile, and what the answer looks at does not change.
 std::string Messages::query(Uuid id, std::string_view name) {
   HostedTask& task = host_.require_task(id, "Host::query");
   const detail::Queries* const all = task.flow != nullptr ? task.flow->code.answers.get() : nullptr;
@@ -47,6 +49,8 @@ Task<void> Messages::signal(Uuid id, std::string name, std::string value) {
 
 // To the task, if its code is here; or else to its log.
 Task<void> Messages::send(HostedTask* task, bool signal, std::string name, std::string value) {
+  // Crash case: a pause or a kill that is under way decides first where the record goes. Between
+  // the two, a signal would be in the log and not in the code, or the reverse.
   co_await host_.until_settled(task);
   if (signal) host_.require_alive(*task, "Host::signal");
   if (task->log.ended) co_return;

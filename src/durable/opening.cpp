@@ -19,8 +19,7 @@ using wal::RecordType;
 namespace {
 
 // Whole segments of the log were read, and histories were built and thrown away between what stays.
-// The C library keeps such memory resident until it is asked: measured, a third of what a host
-// with 100,000 waiting tasks has.
+// The C library keeps such memory resident until it is asked to give it back.
 void give_memory_back() noexcept {
 #ifdef __GLIBC__
   malloc_trim(0);
@@ -45,6 +44,8 @@ Task<Recovery> Opening::open() {
   if (host_.store != nullptr) {
     throw Error(Errc::durable_misuse, "A host is opened once: make another for the same log.");
   }
+  // Nobody else appends from here on. The seed of ids is drawn after that, because the epoch is
+  // part of the seed.
   host_.store = co_await wal::claim_store(host_.log_options);
   draw_seed();
   note_found();
@@ -87,6 +88,8 @@ void Opening::note_found() {
   if (!found.retired_damage.empty()) recovery_.notes.push_back(found.retired_damage);
 }
 
+// Crash case: a process that dies in here has appended nothing but what tasks did that had caught
+// up. The next one reads the same log.
 Task<void> Opening::resume_all() {
   // All of them first: tasks that are resumed may ask how others ended.
   std::map<std::uint8_t, std::vector<HostedTask*>> unfinished;
@@ -95,6 +98,8 @@ Task<void> Opening::resume_all() {
   }
   for (const auto& [priority, entries] : unfinished) {
     for (HostedTask* entry : entries) {
+      // A log of a million tasks must not be in memory at once: commands and arrivals of a task are
+      // only there while it is replayed.
       co_await host_.runs.until_room();
       // Others have run meanwhile: a parent that ended, an operator.
       co_await host_.until_settled(entry);
@@ -145,6 +150,7 @@ bool Opening::prepare(HostedTask& entry) {
   return true;
 }
 
+// By what the scan knows, and the first record: reading whole logs is left to those that go on.
 bool Opening::prepare_readable(HostedTask& entry) {
   // The end of a task is what it is, also when records before it are lost.
   if (host_.store->count(entry.log) == 0 || (!entry.log.quarantine.empty() && !entry.log.ended)) {

@@ -69,6 +69,8 @@ void PromiseTable::read(HostedTask& entry) {
   }
 }
 
+// Tasks that are paused or diverged have no code here, but their promises can be kept: the record
+// is read when they go on. Logs are read once each, when the first such promise is asked for.
 PromiseTable::AtRest PromiseTable::find_at_rest(const Uuid& promise) {
   for (HostedTask* entry : host_.tasks) {
     if (entry->flow == nullptr && !entry->promises_read) read(*entry);
@@ -126,6 +128,7 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success)
     const Changing changing(*there.task, host_.changed);
     std::string payload;
     records::Result::write(payload, *host_.store, there.promise->name, value, !success);
+    // Before the suspension: two who keep it at once must not both be the first.
     there.promise->kept = true;
     co_await host_.record(*there.task, RecordType::Approval, payload);
     co_return true;

@@ -6,6 +6,7 @@
 
 namespace tiffany {
 
+// Refused here, and not when a log with such a task is opened years later.
 DurableType& Registry::add(DurableType type) {
   std::string name = type.name;
   detail::require_name(name, "The name of a type of durable tasks");

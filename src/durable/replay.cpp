@@ -37,6 +37,8 @@ Command* Replay::next() noexcept {
   return next_ < commands_.size() ? &commands_[next_] : nullptr;
 }
 
+// Only for newer code, and only over what is left: a history of n commands in another order costs
+// n * n / 2 in the worst case.
 Command* Replay::find(std::string_view kind, const std::string& id) noexcept {
   for (std::size_t i = next_; i < commands_.size(); ++i) {
     Command& each = commands_[i];
@@ -53,6 +55,8 @@ const Command* Replay::left_over() noexcept {
   return nullptr;
 }
 
+// Kind and name first, then the arguments, then the type: the first that differs is the one that a
+// reader of the sentence can act on.
 Replay::Match Replay::match(std::string_view kind, const std::string& id, const std::string& hash,
                             std::string_view shape, const std::source_location& site) {
   Match found;

@@ -20,6 +20,7 @@ Task<std::string> Results::wait(Uuid id) {
                                      " for its own result, which comes when the step has ended.");
   }
   const Held held(task);
+  // A retry takes the end back, so it is asked again each time that the task was changed.
   while (!task.log.ended) {
     if (task.broken != nullptr) std::rethrow_exception(task.broken);
     if (task.status != DurableStatus::running && task.status != DurableStatus::paused) {
@@ -52,6 +53,7 @@ DurableInfo Results::info_of(const HostedTask& entry, bool one_of_many) {
   return info;
 }
 
+// An archive that cannot be read is said, and not taken for a task that never was.
 std::optional<DurableInfo> Results::info(Uuid task) {
   if (const HostedTask* const found = host_.tasks.find(task)) return info_of(*found);
   try {
@@ -85,6 +87,7 @@ std::string Results::line_of_end(const HostedTask& entry, bool one_of_many) {
               "The log of task " + entry.log.id.text() + " has no record of its end.");
 }
 
+// Results of tasks that had ended when the log was opened stay on the disk until somebody asks.
 Results::End Results::end_of(const HostedTask& entry, bool one_of_many) {
   const std::string line = line_of_end(entry, one_of_many);
   const wal::RecordView view = wal::view_of(line);

@@ -63,6 +63,7 @@ void Runs::begin(HostedTask& entry, std::string arguments, std::int64_t time) {
   start(entry);
 }
 
+// The log is read before the table knows of the flow: a log that cannot be read changes nothing.
 void Runs::begin_again(HostedTask& entry) {
   auto flow = std::make_unique<FlowState>(host_, entry.log, *entry.type);
   flow->load(host_.store->read(entry.log));
@@ -140,6 +141,7 @@ std::optional<Durable<std::string>> Runs::code_of(HostedTask& entry) {
   return std::nullopt;
 }
 
+// Runs whichever way the code ends: returned, failed, stopped, or destroyed with its scheduler.
 struct Runs::Gone {
   Runs& runs;
   HostedTask& entry;
@@ -193,6 +195,7 @@ Task<void> Runs::run(HostedTask* entry) {
   co_await shield(record_end(&flow, entry, status, std::move(result)));
 }
 
+// Shielded by its caller: an end that was decided is recorded, or the log has failed.
 Task<void> Runs::record_end(FlowState* flow, HostedTask* entry, DurableStatus status,
                             std::string result) {
   const Changing changing(*entry, host_.changed);  // what comes now comes too late
@@ -218,6 +221,7 @@ Task<void> Runs::record_end(FlowState* flow, HostedTask* entry, DurableStatus st
   ended(*entry, status, std::move(result));
 }
 
+// Only when the record is on the disk: nobody is told a result that a crash could take back.
 void Runs::ended(HostedTask& entry, DurableStatus status, std::string detail) {
   entry.status = status;
   entry.detail = std::move(detail);

@@ -57,6 +57,7 @@ void Signals::each(const F& call) const {
 
 std::shared_ptr<detail::Mail> Signals::send(Arrival::Kind kind, std::string name,
                                             std::string value) {
+  // Shared: the sender may be cancelled while it waits for the disk, and the task may end.
   auto mail = std::make_shared<detail::Mail>();
   records::Sent::write(flow_.host.payload, *flow_.host.store, kind == Arrival::Kind::signal, name,
                        value);

@@ -51,6 +51,7 @@ void PromiseSlot::go_live(Effects& effects) { effects.await_promise(*this); }
 void ChildSlot::go_live(Effects& effects) { effects.start_child(*this); }
 void CheckpointSlot::go_live(Effects&) {}
 
+// Whoever keeps the promise a second time is told that it was kept, as long as the code is here.
 void PromiseSlot::come() {
   flow.host.promises.keep(uuid);
   flow.kept_promises.push_back(uuid);

@@ -15,6 +15,8 @@ void Slots::add(std::unique_ptr<Slot> slot, bool in_log) {
   from_log_->by_id.emplace(added->id, added);
 }
 
+// The last one takes its place: a task may hold thousands of promises, and erases them in any
+// order.
 void Slots::erase(Slot& slot) noexcept {
   if (slot.retired) {
     std::erase_if(retired_, [&slot](const auto& each) { return each.get() == &slot; });
@@ -49,6 +51,8 @@ std::optional<Arrival> Slots::take_early(const std::string& id) {
   return taken;
 }
 
+// The code that made the checkpoint still has handles of them in its frames, which are destroyed
+// later.
 void Slots::retire_all() {
   for (std::unique_ptr<Slot>& each : all_) {
     each->retired = true;

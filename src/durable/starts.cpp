@@ -33,6 +33,7 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, bool 
   }
   require_arguments(*known, arguments);
   while (!host_.store->has_room()) co_await host_.store->room().wait();
+  // The order matters: the table, the archive, the ids that have left it, and what damage may hide.
   if (HostedTask* const before = host_.tasks.find(id)) {  // it was started before
     const Held held(*before);
     co_await host_.until_settled(before);
@@ -110,6 +111,9 @@ void Starts::require_never_used(const Uuid& id) const {
 }
 
 Task<void> Starts::begin_synced(HostedTask* entry, std::string arguments) {
+  // Crash case: the id is given to the caller when the Spawn is on the disk, and the code begins
+  // only then. A start that is not answered may or may not have happened; start_as with the same id
+  // asks.
   const Changing changing(*entry, host_.changed);
   wal::Synced synced;
   const std::int64_t time = host_.store->clock().now();
@@ -134,6 +138,7 @@ HostedTask& Starts::add(const DurableType& type, const Uuid& id, const Uuid& par
   return entry;
 }
 
+// Not through FlowState::append: the task has no code yet.
 void Starts::append_spawn(HostedTask& entry, const std::string& arguments, Level level,
                           wal::Ticket* ticket) {
   records::Spawn::write(host_.payload, *host_.store, entry.type_name, entry.version, kLogRules,

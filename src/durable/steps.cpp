@@ -140,6 +140,8 @@ detail::Slot* Steps::issue(std::string_view name, const StepOptions& options,
   return &step;
 }
 
+// After a crash even a new step may be one whose only record was lost: its beginning is recorded
+// first, until one step has ended.
 void Steps::begin(StepSlot& step) {
   step.attempts = 1;
   step.ask = back_;  // it may have run in the process before, and its record have been lost
@@ -162,6 +164,7 @@ Steps::AfterCrash Steps::after_crash(const StepSlot& step) noexcept {
   return step.lost && step.attempts >= most ? AfterCrash::give_up : AfterCrash::run;
 }
 
+// Crash case: the step may have had its effect, and its StepEnd been lost with the process.
 void Steps::resume(StepSlot& step) {
   switch (after_crash(step)) {
     case AfterCrash::unknown:
@@ -341,6 +344,7 @@ Task<std::string> Steps::try_once(StepSlot* step, Attempt* attempt, std::string*
   co_return failed == nullptr ? "" : sentence_of(failed);
 }
 
+// A runner that has not begun yet never does; one that has runs its destructors first.
 bool Steps::stop(std::string_view why) noexcept {
   if (busy_ == nullptr) return true;
   busy_->runner.cancel(why);

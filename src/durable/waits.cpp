@@ -51,6 +51,8 @@ bool Waits::cancel_comes_first() noexcept {
   return next == nullptr || cancel->seq < next->seq;
 }
 
+// One arrival at a time, and `ready` is asked in between: code that waits for the first of two
+// results goes on with the first, also when both are in the log.
 bool Waits::advance() {
   for (;;) {
     if (unwinding_) return false;
@@ -68,6 +70,7 @@ bool Waits::advance() {
   }
 }
 
+// The time of the code is that of its last arrival. It is the same in every replay.
 void Waits::deliver(Arrival& arrival) {
   flow_.code.now = arrival.time;
   const std::string& about = arrival.slot != nullptr ? arrival.slot->id : arrival.id;
@@ -120,6 +123,8 @@ void Waits::wake() noexcept {
   std::exchange(call_, nullptr)->wake(*flow_.host.scheduler, *flow_.task);
 }
 
+// Crash case: nothing is shown to the code before it is on the disk. Code that had seen more than
+// the log keeps could act on it, and another life of the task would not.
 void Waits::record_synced(const std::exception_ptr& error) noexcept {
   if (error != nullptr) return flow_.broken(error);
   flow_.arrivals.next_is_synced();
@@ -131,12 +136,14 @@ bool Waits::unwind() noexcept {
   return flow_.steps.stop("its task is being stopped");
 }
 
+// The frame that waits owns the code of the step: only now it may be unwound.
 void Waits::step_ended() noexcept { unwinding_&& call_ != nullptr ? wake() : go_on(); }
 
 bool Waits::replaying() noexcept {
   return !live_ && (flow_.comparison.replay.next() != nullptr || flow_.arrivals.can_take());
 }
 
+// Once for each slot: by the command itself, or at the end of the log.
 void Waits::go_live(Slot& slot) {
   slot.live = true;
   slot.go_live(*flow_.host.effects);
@@ -150,11 +157,13 @@ void Waits::caught_up() {
   for (const auto& slot : flow_.slots) {
     if (!slot->recorded && !slot->live) pending.push_back(slot.get());
   }
+  // In the order in which they were asked for, and not in that of the table, which erase() changes.
   std::sort(pending.begin(), pending.end(),
             [](const Slot* a, const Slot* b) { return a->command < b->command; });
   for (Slot* slot : pending) go_live(*slot);
 }
 
+// The host lets the next task replay, before this one waits for the world.
 bool Waits::finish() {
   if (!flow_.comparison.complete(call_ != nullptr)) return false;
   if (live_) return true;

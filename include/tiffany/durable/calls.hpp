@@ -30,7 +30,9 @@ namespace detail {
 // One thing that a task has asked for and that will come, or has come.
 struct Slot;
 
-// Keeps a slot as long as somebody may still ask for it.
+// Keeps a slot as long as the code may still ask for it. A slot that is dropped before its result
+// has arrived gives up its timer or its promise; a step or a child goes on until its end is
+// recorded, so that the log is the same whenever the handle was dropped.
 class SlotRef {
  public:
   SlotRef() noexcept = default;
@@ -44,6 +46,7 @@ class SlotRef {
   }
   ~SlotRef();
 
+  // Null, both, for an empty one.
   FlowState* flow() const noexcept { return flow_; }
   Slot* get() const noexcept { return slot_; }
   bool arrived() const noexcept;
@@ -65,6 +68,7 @@ class DurableCall : public SystemCall {
   void withdraw(TaskRecord& task) noexcept final;
   bool take_back(TaskRecord& task) noexcept final;
   std::string describe() const override;
+  // Never part of a deadlock: somebody may always keep a promise or send a signal.
   bool waits_for_outside() const noexcept final { return true; }
 
  protected:
@@ -77,7 +81,9 @@ class DurableCall : public SystemCall {
   friend class Waits;
   // Asks for what it is; called once.
   virtual void issue() = 0;
+  // What it waits for has arrived. No side effects: it is asked often.
   virtual bool ready() const = 0;
+  // False: a cancel waits until the call is over.
   virtual bool cancellable() const noexcept { return true; }
   // False: it waits only for what was asked for before.
   virtual bool asks() const noexcept { return true; }
@@ -114,10 +120,15 @@ class [[nodiscard("this does nothing until awaited")]] AwaitSlot : public Durabl
   Slot* slot_ = nullptr;
 };
 
+// The result is on the disk and was shown to the code. False for null.
 bool slot_arrived(const Slot* slot) noexcept;
+// The code has given the slot up.
 void drop_slot(FlowState& flow, Slot* slot) noexcept;
+// The result as JSON. Throws what was recorded instead: Errc::step_failed, Errc::step_unknown,
+// Errc::durable_failed; DurableCancelled when the task was cancelled before it arrived.
 const std::string& slot_value(FlowState& flow, const Slot* slot);
 void check_cancelled(FlowState& flow);
+// Of a promise or a child; nil for others.
 Uuid id_of(const Slot* slot) noexcept;
 
 template <class T>
@@ -154,7 +165,8 @@ class DurableHandle {
 
 namespace detail {
 
-// co_await flow.step(name, fn).
+// co_await flow.step(name, fn). The code of the step lives in the frame that waits for it, so the
+// frame cannot go before the step has ended: a cancel waits for that.
 template <class F>
 class [[nodiscard("a step does nothing until awaited: co_await flow.step(...)")]] StepCall final
     : public AwaitSlot<StepResult<F>>,
@@ -228,6 +240,7 @@ Slot* issue_promise(FlowState&, const std::string&, const std::string&, const Va
 Slot* issue_child(FlowState&, const std::string&, const std::string&, const ValueType&,
                   const std::source_location&);
 
+// co_await flow.sleep(d). When it ends is recorded: a process that starts later waits for the rest.
 class [[nodiscard("sleep does nothing until awaited")]] SleepCall final : public AwaitSlot<void> {
  public:
   static constexpr CallName call_name{"durable_sleep"};

@@ -19,7 +19,8 @@
 
 namespace tiffany::detail {
 
-// Waits until some of several have come.
+// Waits until some of several have come. `slots` are those of handles that the code keeps: a call
+// asks for nothing itself, and is over at once when enough of them have arrived.
 class SeveralCall : public DurableCall {
  protected:
   SeveralCall(FlowState& flow, std::vector<Slot*> slots, std::source_location site)
@@ -31,7 +32,8 @@ class SeveralCall : public DurableCall {
   std::vector<Slot*> slots_;
 };
 
-// The index of the one that came first.
+// The index of the one that came first, a failure included. Several had come before the call: the
+// lowest index. Errc::durable_misuse for none at all.
 class [[nodiscard("race does nothing until awaited")]] RaceCall final : public SeveralCall {
  public:
   using value_type = std::size_t;
@@ -44,7 +46,8 @@ class [[nodiscard("race does nothing until awaited")]] RaceCall final : public S
   bool ready() const override;
   bool needs_one() const noexcept override { return true; }
 };
-// The index of the first that came and is no failure.
+// The index of the first that came and is no failure. Errc::durable_failed, with the first
+// sentence, when all have failed.
 class [[nodiscard("any does nothing until awaited")]] AnyCall final : public SeveralCall {
  public:
   using value_type = std::size_t;
@@ -57,9 +60,11 @@ class [[nodiscard("any does nothing until awaited")]] AnyCall final : public Sev
   bool ready() const override;
   bool needs_one() const noexcept override { return true; }
 };
+// What gather waits for: all results, or the first failure.
 bool all_or_one_failed(const std::vector<Slot*>& slots) noexcept;
 void throw_first_failure(FlowState& flow, const std::vector<Slot*>& slots);
 
+// All values in the order of the handles, or what the first of them failed with. The others go on.
 template <class... Ts>
 class [[nodiscard("gather does nothing until awaited")]] GatherCall final : public SeveralCall {
  public:

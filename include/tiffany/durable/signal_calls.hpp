@@ -17,6 +17,7 @@
 
 namespace tiffany::detail {
 
+// Throws Errc::bad_argument for what cannot be the name of a signal.
 void require_signal_name(std::string_view name);
 // Which signal is waited for is recorded, and compared when the task comes back.
 class SignalWait : public DurableCall {
@@ -30,7 +31,9 @@ class SignalWait : public DurableCall {
   bool asks() const noexcept override;
   bool ready() const override;
   virtual bool timed() const noexcept { return false; }
+  // The oldest signal of that name, which leaves the mailbox. Throws when the task was cancelled.
   std::string take();
+  // For sentences.
   std::string what() const;
 
  private:
@@ -38,6 +41,7 @@ class SignalWait : public DurableCall {
   const ValueType* type_;
   bool issued_ = false;
 };
+// co_await flow.signal<T>(name).
 template <class T>
 class [[nodiscard("signal does nothing until awaited")]] SignalCall final : public SignalWait {
  public:
@@ -50,6 +54,8 @@ class [[nodiscard("signal does nothing until awaited")]] SignalCall final : publ
   }
 };
 
+// The same with a timer, which is recorded too: whether the signal or the end of the time comes
+// first is decided by the log.
 class SignalWaitFor : public SignalWait {
  protected:
   SignalWaitFor(FlowState& flow, std::string name, const ValueType& type, Duration longest,
@@ -67,6 +73,7 @@ class SignalWaitFor : public SignalWait {
   Duration longest_;
   Slot* timer_ = nullptr;
 };
+// co_await flow.signal_within<T>(d, name). Nothing: no signal came in time.
 template <class T>
 class [[nodiscard("signal_within does nothing until awaited")]] SignalWithin final
     : public SignalWaitFor {

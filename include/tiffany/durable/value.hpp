@@ -61,6 +61,7 @@ template <class T, class Hash, class Equal>
 inline constexpr std::string_view kShape<std::unordered_map<std::string, T, Hash, Equal>> =
     "object";
 
+// How the code reads a recorded value. One object for each type, made by the compiler.
 struct ValueType {
   std::string_view name;                 // as the compiler writes it: for people
   std::string_view shape;                // recorded with what is waited for, and compared
@@ -81,6 +82,7 @@ bool shapes_fit(std::string_view recorded, std::string_view now) noexcept;
 // is stopped. Throws what a stopped task is unwound with.
 [[noreturn]] void refuse_value(FlowState& flow, const ValueType& type, std::string_view what,
                                std::string_view json);
+// For sentences: promise "approval#1".
 std::string what_is(const Slot* slot);
 
 // `what` is a call that gives what the value is of; made only when the value cannot be read.
