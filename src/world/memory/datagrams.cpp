@@ -10,10 +10,8 @@
 namespace tiffany::world::memory {
 namespace {
 
-using Kind = Operation::Kind;
-
 constexpr std::size_t kMostWaiting = 256;
-constexpr std::size_t kLargest = 65507;  // of UDP over IPv4
+constexpr std::size_t kLargestDatagram = 65507;  // of UDP over IPv4
 
 }  // namespace
 
@@ -71,7 +69,7 @@ int DatagramSocket::connect(const Name& to) {
 int DatagramSocket::send(const Name& to, std::string bytes) {
   if (to.empty()) return -EDESTADDRREQ;
   if (to.family() != family_ || !to.complete()) return -EAFNOSUPPORT;
-  if (bytes.size() > kLargest) return -EMSGSIZE;
+  if (bytes.size() > kLargestDatagram) return -EMSGSIZE;
   if (const int error = bind_to_any(to); error != 0) return error;
   const int size = static_cast<int>(bytes.size());
   auto* const target = static_cast<DatagramSocket*>(state.sockets->find(SOCK_DGRAM, to));

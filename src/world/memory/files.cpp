@@ -12,10 +12,8 @@
 namespace tiffany::world::memory {
 namespace {
 
-using Kind = Operation::Kind;
-
 // More than this is a mistake of the program, which would fill the memory of the machine.
-constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 40;
 
 }  // namespace
 
@@ -45,7 +43,7 @@ ssize_t OpenFile::write(const void* from, std::size_t size, std::int64_t at, boo
   if (!writes()) return -EBADF;
   std::uint64_t to = at < 0 ? place_ : static_cast<std::uint64_t>(at);
   if ((flags_ & O_APPEND) != 0) to = inode_->bytes.size();
-  if (to + size > kLargest) return -EFBIG;
+  if (to + size > kLargestFile) return -EFBIG;
   inode_->bytes.write(to, {static_cast<const char*>(from), size});
   inode_->changed_us = state.world->wall_clock_us().value_or(0);
   if (at < 0) place_ = to + size;
@@ -55,7 +53,7 @@ ssize_t OpenFile::write(const void* from, std::size_t size, std::int64_t at, boo
 
 int OpenFile::truncate(std::uint64_t size) {
   if (!writes()) return -EINVAL;
-  if (size > kLargest) return -EFBIG;
+  if (size > kLargestFile) return -EFBIG;
   inode_->bytes.resize(size);
   return 0;
 }
@@ -75,7 +73,7 @@ int OpenFile::attempt(Operation& op) {
     case Kind::allocate: {
       if (!writes()) return -EBADF;
       const std::uint64_t end = static_cast<std::uint64_t>(op.offset) + op.size;
-      if (end > kLargest) return -EFBIG;
+      if (end > kLargestFile) return -EFBIG;
       if ((op.flags & FALLOC_FL_KEEP_SIZE) == 0 && end > inode_->bytes.size()) {
         inode_->bytes.resize(end);
       }
@@ -355,7 +353,7 @@ int Files::truncate(const char* path, std::uint64_t size) noexcept {
   const InodePtr inode = find(path, error);
   if (inode == nullptr) return with_errno(error);
   if (inode->type == S_IFDIR) return with_errno(-EISDIR);
-  if (size > kLargest) return with_errno(-EFBIG);
+  if (size > kLargestFile) return with_errno(-EFBIG);
   inode->bytes.resize(size);
   return 0;
 }

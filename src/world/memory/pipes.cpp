@@ -6,8 +6,6 @@
 
 namespace tiffany::world::memory {
 
-using Kind = Operation::Kind;
-
 int PipeEnd::attempt(Operation& op) {
   Shared& pipe = *shared_;
   if (op.kind == Kind::read && !writes_) {

@@ -8,7 +8,7 @@ void Processes::raise(int signal) {
   const auto byte = static_cast<unsigned char>(signal);
   for (const Sink& sink : sinks_) {
     if (signal < 1 || signal > 64 || (sink.wanted >> (signal - 1) & 1) == 0) continue;
-    Operation op(Operation::Kind::write, sink.fd, nullptr);
+    Operation op(Kind::write, sink.fd, nullptr);
     op.memory = const_cast<unsigned char*>(&byte);  // only read from
     op.size = 1;
     // When the pipe is full there are signals enough to be taken.

@@ -12,8 +12,6 @@
 namespace tiffany::world::memory {
 namespace {
 
-using Kind = Operation::Kind;
-
 // As many completions as a turn of the scheduler takes from other threads.
 constexpr std::size_t kMostInATurn = 1024;
 

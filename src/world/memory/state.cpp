@@ -16,7 +16,6 @@ Object::~Object() {
 }
 
 std::vector<Object::Waiter>& Object::queue(const Operation& op) noexcept {
-  using Kind = Operation::Kind;
   const bool waits_to_write =
       op.kind == Kind::poll ? (op.flags & POLLIN) == 0
                             : op.writes() || op.kind == Kind::send_msg || op.kind == Kind::connect;
@@ -115,11 +114,10 @@ void State::settle() {
     for (auto* queue : {&object->in, &object->out}) {
       while (!queue->empty()) {
         const Object::Waiter first = queue->front();
-        const int result = first.op->kind == Operation::Kind::poll
+        const int result = first.op->kind == Kind::poll
                                ? object->ready() & (first.op->flags | POLLERR | POLLHUP)
                                : object->attempt(*first.op);
-        const bool waits =
-            first.op->kind == Operation::Kind::poll ? result == 0 : result == -EAGAIN;
+        const bool waits = first.op->kind == Kind::poll ? result == 0 : result == -EAGAIN;
         if (waits) break;
         queue->erase(queue->begin());
         first.reactor->over(*first.op, result);

@@ -20,6 +20,8 @@
 
 namespace tiffany::world::memory {
 
+using Kind = Operation::Kind;
+
 class MemoryReactor;
 class State;
 

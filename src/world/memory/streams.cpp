@@ -7,8 +7,6 @@
 
 namespace tiffany::world::memory {
 
-using Kind = Operation::Kind;
-
 int StreamSocket::attempt(Operation& op) {
   switch (op.kind) {
     case Kind::read:
