@@ -16,15 +16,33 @@ std::string CommandNames::next(std::string_view name, std::string_view kind) {
   std::string id = path;
   id += kind;
   id += name;
-  if (last_ == nullptr || id != last_->first) last_ = &*uses_.try_emplace(id).first;
+  if (last_ == nullptr || id != last_->name) last_ = &use_of(id);
   id += '#';
   char digits[10];
-  id.append(digits, std::to_chars(digits, digits + sizeof digits, ++last_->second).ptr);
+  id.append(digits, std::to_chars(digits, digits + sizeof digits, ++last_->count).ptr);
   return id;
 }
 
+// A table of hashes costs a waiting task 240 bytes for two names, a list 80.
+CommandNames::Use& CommandNames::use_of(std::string_view name) {
+  constexpr std::size_t kFew = 8;
+  if (many_ == nullptr) {
+    for (Use& each : few_) {
+      if (each.name == name) return each;
+    }
+    if (few_.size() < kFew) return few_.emplace_back(Use{std::string(name)});
+    many_ = std::make_unique<std::unordered_map<std::string, Use>>();
+    for (Use& each : few_) many_->emplace(each.name, each);
+    std::vector<Use>().swap(few_);
+  }
+  Use& use = (*many_)[std::string(name)];
+  if (use.name.empty()) use.name = name;
+  return use;
+}
+
 void CommandNames::clear() noexcept {
-  uses_.clear();
+  few_.clear();
+  many_.reset();
   last_ = nullptr;
   path.clear();
 }

@@ -27,8 +27,15 @@ class CommandNames {
   void clear() noexcept;
 
  private:
-  std::unordered_map<std::string, std::uint32_t> uses_;
-  std::pair<const std::string, std::uint32_t>* last_ = nullptr;  // often the next one, too
+  struct Use {
+    std::string name;
+    std::uint32_t count = 0;
+  };
+  Use& use_of(std::string_view name);
+
+  std::vector<Use> few_;  // looked through one by one: most tasks use a handful of names
+  std::unique_ptr<std::unordered_map<std::string, Use>> many_;  // all of them, when there are more
+  Use* last_ = nullptr;                                         // often the next one, too
 };
 
 // What a task answers to Host::query.
