@@ -5,7 +5,7 @@
 
 namespace tiffany {
 
-Effects::~Effects() = default;
+FlowEffects::~FlowEffects() = default;
 
 void LiveEffects::begin_step(detail::StepSlot& step) { step.flow.steps.begin(step); }
 void LiveEffects::resume_step(detail::StepSlot& step) { step.flow.steps.resume(step); }

@@ -12,9 +12,9 @@ namespace tiffany {
 
 struct HostedTask;
 
-class Effects {
+class FlowEffects {
  public:
-  virtual ~Effects();
+  virtual ~FlowEffects();
 
   // ---- Commands whose result the log does not have ----
   virtual void begin_step(detail::StepSlot& step) = 0;   // the log does not have the step, either
@@ -34,10 +34,10 @@ class Effects {
   virtual bool ended(const HostedTask& task, DurableStatus status, const std::string& result) = 0;
 
  protected:
-  Effects() = default;
+  FlowEffects() = default;
 };
 
-class LiveEffects final : public Effects {
+class LiveEffects final : public FlowEffects {
  public:
   explicit LiveEffects(HostCore& host) noexcept : host_(host) {}
   void begin_step(detail::StepSlot& step) override;

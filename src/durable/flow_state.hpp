@@ -61,7 +61,7 @@ class FlowState {
   detail::Slots slots;
   detail::Arrivals arrivals;
   Steps steps;
-  Signals signals;
+  TaskSignals signals;
   Waits waits;
   detail::Generation generation;
   struct Cancel {

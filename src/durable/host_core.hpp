@@ -35,7 +35,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   HostOptions options;
   Scheduler* scheduler = nullptr;
   std::shared_ptr<wal::RecordStore> store;  // null before open()
-  std::unique_ptr<Effects> effects;         // live, but for inspection
+  std::unique_ptr<FlowEffects> effects;     // live, but for inspection
   std::string payload;                      // scratch, until the next append
   Random random{0};                         // of ids
   ManualResetEvent changed;                 // a Changing has ended

@@ -38,7 +38,7 @@ std::string UpgradeCheck::text() const {
 namespace {
 
 // Brings nothing about, and notes what a host would.
-class NotedEffects final : public Effects {
+class NotedEffects final : public FlowEffects {
  public:
   NotedEffects(HostCore& host, Inspection& seen) noexcept : host_(host), seen_(seen) {}
 

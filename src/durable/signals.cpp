@@ -20,8 +20,8 @@ using wal::Level;
 using wal::RecordType;
 
 // Not synced for its own sake: it goes with whatever is synced next, or when the task waits.
-void Signals::issue(const std::string& name, const detail::ValueType& type, bool timed,
-                    const std::source_location& site) {
+void TaskSignals::issue(const std::string& name, const detail::ValueType& type, bool timed,
+                        const std::source_location& site) {
   if (!flow_.written_by.records_waits()) return;
   const std::string id = flow_.code.names.next(name, "signal ");
   const std::string hash = timed ? "within" : "";
@@ -33,20 +33,20 @@ void Signals::issue(const std::string& name, const detail::ValueType& type, bool
   flow_.append(RecordType::Command, flow_.host.payload, &site);
 }
 
-std::string Signals::take(const std::string& name) {
+std::string TaskSignals::take(const std::string& name) {
   if (has(name)) return mailbox_->take(name);
   flow_.check_cancelled();
   throw Error(Errc::durable_misuse, "There is no signal \"" + name + "\".");
 }
 
-void Signals::put(std::string name, std::string value) {
+void TaskSignals::put(std::string name, std::string value) {
   if (mailbox_ == nullptr) mailbox_ = std::make_unique<detail::SignalBox>();
   mailbox_->put(std::move(name), std::move(value));
 }
 
 // Those that the code has been shown, and those that it will be.
 template <class F>
-void Signals::each(const F& call) const {
+void TaskSignals::each(const F& call) const {
   if (mailbox_ != nullptr) {
     for (const auto& [name, value] : *mailbox_) call(name, value);
   }
@@ -55,8 +55,8 @@ void Signals::each(const F& call) const {
   }
 }
 
-std::shared_ptr<detail::Mail> Signals::send(Arrival::Kind kind, std::string name,
-                                            std::string value) {
+std::shared_ptr<detail::Mail> TaskSignals::send(Arrival::Kind kind, std::string name,
+                                                std::string value) {
   // Shared: the sender may be cancelled while it waits for the disk, and the task may end.
   auto mail = std::make_shared<detail::Mail>();
   records::Sent::write(flow_.host.payload, *flow_.host.store, kind == Arrival::Kind::signal, name,
@@ -74,7 +74,7 @@ std::shared_ptr<detail::Mail> Signals::send(Arrival::Kind kind, std::string name
   return mail;
 }
 
-std::string Signals::json(bool whole) const {
+std::string TaskSignals::json(bool whole) const {
   std::string mail;
   JsonWriter out(mail);
   out.begin_array();
@@ -95,7 +95,7 @@ std::string Signals::json(bool whole) const {
   return mail;
 }
 
-std::size_t Signals::size() const noexcept {
+std::size_t TaskSignals::size() const noexcept {
   std::size_t size = 0;
   const auto count = [&size](const std::string& name, const std::string& value) {
     constexpr std::size_t kReference = 120;
@@ -107,7 +107,7 @@ std::size_t Signals::size() const noexcept {
 
 // A mailbox that is too long for a record lies beside the log as a whole, with its values as they
 // are. In one that does not, each value may lie beside the log.
-void Signals::read(std::string_view recorded) {
+void TaskSignals::read(std::string_view recorded) {
   mailbox_.reset();
   const std::string text = flow_.host.store->value_of(recorded);
   const bool whole = text != recorded;

@@ -13,9 +13,9 @@
 
 namespace tiffany {
 
-class Signals {
+class TaskSignals {
  public:
-  explicit Signals(FlowState& flow) noexcept : flow_(flow) {}
+  explicit TaskSignals(FlowState& flow) noexcept : flow_(flow) {}
   // Records which signal the code waits for.
   void issue(const std::string& name, const detail::ValueType& type, bool timed,
              const std::source_location& site);

@@ -45,11 +45,11 @@ void StepSlot::write_result(std::string& payload, const std::string& result, boo
                                  attempts);
 }
 
-void StepSlot::go_live(Effects& effects) { effects.resume_step(*this); }
-void TimerSlot::go_live(Effects& effects) { effects.arm_timer(*this); }
-void PromiseSlot::go_live(Effects& effects) { effects.await_promise(*this); }
-void ChildSlot::go_live(Effects& effects) { effects.start_child(*this); }
-void CheckpointSlot::go_live(Effects&) {}
+void StepSlot::go_live(FlowEffects& effects) { effects.resume_step(*this); }
+void TimerSlot::go_live(FlowEffects& effects) { effects.arm_timer(*this); }
+void PromiseSlot::go_live(FlowEffects& effects) { effects.await_promise(*this); }
+void ChildSlot::go_live(FlowEffects& effects) { effects.start_child(*this); }
+void CheckpointSlot::go_live(FlowEffects&) {}
 
 // Whoever keeps the promise a second time is told that it was kept, as long as the code is here.
 void PromiseSlot::come() {

@@ -24,7 +24,7 @@
 #include "tiffany/wal/record_store.hpp"
 
 namespace tiffany {
-class Effects;
+class FlowEffects;
 }
 
 namespace tiffany::detail {
@@ -44,7 +44,7 @@ struct Slot : public wal::Ticket {
   void synced(std::exception_ptr error) noexcept override;
 
   // The log has the command and no result: the effect is brought about.
-  virtual void go_live(Effects& effects) = 0;
+  virtual void go_live(FlowEffects& effects) = 0;
   // The result is being shown to the code.
   virtual void come() {}
   // The slot goes: what waits for its result is taken back.
@@ -87,7 +87,7 @@ struct Heartbeat final : public wal::Ticket {
 struct StepSlot final : public Slot {
   StepSlot(FlowState& of, std::string name, const std::source_location& where)
       : Slot(of, SlotKind::step, std::move(name), where) {}
-  void go_live(Effects& effects) override;
+  void go_live(FlowEffects& effects) override;
   bool outlives_handle() const noexcept override { return recorded || running; }
   void write_result(std::string& payload, const std::string& result, bool error,
                     bool uncertain) const override;
@@ -111,7 +111,7 @@ struct StepSlot final : public Slot {
 struct TimerSlot final : public Slot, public Timer {
   TimerSlot(FlowState& of, std::string name, const std::source_location& where,
             std::int64_t when) noexcept;
-  void go_live(Effects& effects) override;
+  void go_live(FlowEffects& effects) override;
   void leave() noexcept override;
   std::int64_t due;
 };
@@ -132,14 +132,14 @@ struct Mail;
 
 struct PromiseSlot final : public AwaitedSlot {
   using AwaitedSlot::AwaitedSlot;
-  void go_live(Effects& effects) override;
+  void go_live(FlowEffects& effects) override;
   void come() override;
   std::shared_ptr<Mail> completion;  // by somebody outside
 };
 
 struct ChildSlot final : public AwaitedSlot {
   using AwaitedSlot::AwaitedSlot;
-  void go_live(Effects& effects) override;
+  void go_live(FlowEffects& effects) override;
   void come() override;
   bool outlives_handle() const noexcept override { return true; }  // it is ended with its parent
   std::string type_name;
@@ -150,7 +150,7 @@ struct ChildSlot final : public AwaitedSlot {
 struct CheckpointSlot final : public Slot {
   CheckpointSlot(FlowState& of, const std::source_location& where)
       : Slot(of, SlotKind::checkpoint, "checkpoint", where) {}
-  void go_live(Effects& effects) override;
+  void go_live(FlowEffects& effects) override;
 };
 
 inline StepSlot* Slot::as_step() noexcept {
