@@ -21,6 +21,7 @@
 #include "tiffany/core/site.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/detail/world/line_writer.hpp"
+#include "tiffany/observe/span.hpp"
 
 namespace tiffany::observe::log {
 
@@ -166,6 +167,7 @@ struct Line {
   std::string_view task_name{};
   std::uint64_t suppressed = 0;
   const SharedFields* shared = nullptr;
+  std::optional<SpanId> span{};
 };
 
 // JSON is written into memory of its own, whose size was worked out before: a line has some twenty
@@ -274,6 +276,13 @@ void write_json(JsonOut& out, const Line& line, Stamp& stamp, std::int64_t now) 
       out.key("task");
       out.quoted(line.task_name);
     }
+  }
+  if (line.span) {
+    const std::string both = line.span->traceparent();
+    out.key("trace_id");
+    out.quoted(std::string_view(both).substr(3, 32));
+    out.key("span_id");
+    out.quoted(std::string_view(both).substr(36, 16));
   }
   if (line.site != nullptr && line.site->line() != 0) {
     out.key("loc");
@@ -549,6 +558,7 @@ void Logger::put(Level level, std::string_view message, Fields fields, const Sit
     line.task = scheduler->running()->id();
     line.task_name = scheduler->running()->name();
     line.shared = lookup(kFields);
+    line.span = Span::current();
   }
   Process::get().put(line);
 }
