@@ -64,9 +64,9 @@ std::string utc_text(std::int64_t microseconds) {
   std::int64_t seconds = microseconds / 1'000'000;
   std::int64_t fraction = microseconds % 1'000'000;
   if (fraction < 0) fraction += 1'000'000, --seconds;
-  std::int64_t days = seconds / 86400;
-  std::int64_t in_day = seconds % 86400;
-  if (in_day < 0) in_day += 86400, --days;
+  std::int64_t days = seconds / kSecondsOfDay;
+  std::int64_t in_day = seconds % kSecondsOfDay;
+  if (in_day < 0) in_day += kSecondsOfDay, --days;
   const Date date = date_of(days);
   std::string text(kPattern);
   put_digits(&text[0], static_cast<std::uint64_t>(date.year), 4);

@@ -10,7 +10,6 @@ namespace tiffany {
 
 namespace {
 
-constexpr std::int64_t kDay = 86400;
 // 29 February comes after eight years at the latest.
 constexpr std::int64_t kFarthest = 9 * 366;
 
@@ -118,7 +117,7 @@ class FieldParser {
 };
 
 std::int64_t floor_day(std::int64_t seconds) noexcept {
-  return seconds >= 0 ? seconds / kDay : (seconds - (kDay - 1)) / kDay;
+  return seconds >= 0 ? seconds / kSecondsOfDay : (seconds - (kSecondsOfDay - 1)) / kSecondsOfDay;
 }
 
 }  // namespace
@@ -176,7 +175,7 @@ std::optional<std::int64_t> Cron::first_of_day(std::int64_t days, std::int64_t a
     if (!hours_[hour]) continue;
     for (unsigned minute = 0; minute < 60; ++minute) {
       if (!minutes_[minute]) continue;
-      const TimeZone::Moments at = zone.to_utc(days * kDay + hour * 3600 + minute * 60);
+      const TimeZone::Moments at = zone.to_utc(days * kSecondsOfDay + hour * 3600 + minute * 60);
       if (at.kind == TimeZone::Moments::Kind::none && any_hour_) continue;
       candidate(at.first);
       if (at.kind == TimeZone::Moments::Kind::two && any_hour_) candidate(at.second);

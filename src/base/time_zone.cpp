@@ -11,8 +11,6 @@ namespace tiffany {
 
 namespace {
 
-constexpr std::int64_t kDay = 86400;
-
 // Big-endian numbers, one behind the other. `good` is false when the bytes end too early.
 class Bytes {
  public:
@@ -134,7 +132,7 @@ std::int64_t TimeZone::Change::local_in(std::int64_t year) const noexcept {
   } else {
     days += day;
   }
-  return days * kDay + time;
+  return days * kSecondsOfDay + time;
 }
 
 std::optional<TimeZone::Rule> TimeZone::parse_rule(std::string_view text) {
@@ -206,7 +204,7 @@ TimeZone TimeZone::parse(std::string name, std::string_view bytes) {
   for (std::int32_t& offset : offsets) {
     offset = static_cast<std::int32_t>(in.number(4));
     in.take(2);
-    if (offset < -kDay || offset > kDay) throw bad;
+    if (offset < -kSecondsOfDay || offset > kSecondsOfDay) throw bad;
   }
   in.take(head->letters + head->leaps * (time_size + 4) + head->standard_flags + head->utc_flags);
   if (!in.good() || !std::is_sorted(zone.since_.begin(), zone.since_.end())) throw bad;
@@ -231,7 +229,8 @@ std::int32_t TimeZone::by_rule(std::int64_t utc) const noexcept {
   const Rule& rule = *rule_;
   if (!rule.begins) return rule.standard;
   const std::int64_t local = utc + rule.standard;
-  const std::int64_t days = local >= 0 ? local / kDay : (local - (kDay - 1)) / kDay;
+  const std::int64_t days =
+      local >= 0 ? local / kSecondsOfDay : (local - (kSecondsOfDay - 1)) / kSecondsOfDay;
   const std::int64_t year = date_of(days).year;
   const std::int64_t begins = rule.begins->local_in(year) - rule.standard;
   const std::int64_t ends = rule.ends.local_in(year) - rule.summer;
@@ -249,8 +248,8 @@ std::int32_t TimeZone::offset_at(std::int64_t utc) const noexcept {
 
 TimeZone::Moments TimeZone::to_utc(std::int64_t local) const noexcept {
   // No zone sets its clocks twice within two days, nor by a day or more.
-  const std::int32_t earlier = offset_at(local - kDay);
-  const std::int32_t later = offset_at(local + kDay);
+  const std::int32_t earlier = offset_at(local - kSecondsOfDay);
+  const std::int32_t later = offset_at(local + kSecondsOfDay);
   const std::int64_t with_earlier = local - earlier;
   const std::int64_t with_later = local - later;
   const bool one = offset_at(with_earlier) == earlier;

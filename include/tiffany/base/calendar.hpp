@@ -11,6 +11,8 @@
 
 namespace tiffany {
 
+inline constexpr std::int64_t kSecondsOfDay = 86400;
+
 struct Date {
   std::int64_t year = 1970;
   unsigned month = 1;  // 1 to 12
