@@ -34,6 +34,18 @@ class Condition::Park final : public detail::SyncCall {
   Mutex::Guard& guard_;
 };
 
+namespace {
+
+void report_lost(const std::exception_ptr& error) noexcept {
+  Scheduler& scheduler = *Scheduler::current();
+  scheduler.reports().lost(*scheduler.running(),
+                           "waited for a condition, and neither that nor taking the mutex again "
+                           "succeeded, so that this error cannot be thrown",
+                           error);
+}
+
+}  // namespace
+
 Task<void> Condition::wait(Mutex::Guard& guard, std::source_location site) {
   if (!guard) detail::throw_holds_nothing("A guard");
   Mutex& mutex = *guard.mutex();
@@ -45,7 +57,13 @@ Task<void> Condition::wait(Mutex::Guard& guard, std::source_location site) {
   }
   if (!guard) {
     const CancelRegion shield(CancelRegion::Kind::shield);
-    guard = co_await mutex.lock(site);
+    try {
+      guard = co_await mutex.lock(site);
+    } catch (...) {
+      // The caller has to hear that there is no lock; what ended the wait is not lost, either.
+      if (error != nullptr && detail::is_error(error)) report_lost(error);
+      throw;
+    }
   }
   if (error != nullptr) std::rethrow_exception(error);
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,19 @@ namespace tiffany {
 namespace condition_test {
 
 using namespace test;
+
+// A log that can be looked at.
+class Lines {
+ public:
+  Options options() {
+    return Options().virtual_time().log_to(
+        [this](const LogLine& line) { lines_.push_back(std::string(line.message)); });
+  }
+  const std::vector<std::string>& all() const { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+};
 
 // A queue with a lock, and somebody who waits for something in it.
 class Shop {
@@ -159,6 +173,59 @@ TEST(Condition, AGuardThatHasNothingIsAnError) {
     EXPECT_EQ(code_of(error), Errc::holds_nothing);
     EXPECT_NE(what_of(error).find("A guard was used that has nothing in it"), std::string::npos);
   });
+}
+
+TEST(Condition, WhatEndedTheWaitIsReportedWhenTheMutexIsGoneAsWell) {
+  Lines lines;
+  Scheduler scheduler(lines.options());
+  const auto program = []() -> Task<void> {
+    std::optional<Mutex> mutex(std::in_place);
+    std::optional<Condition> condition(std::in_place);
+    const auto wait = [&]() -> Task<void> {
+      auto guard = co_await mutex->lock();
+      co_await condition->wait(guard);
+    };
+    auto handle = spawn(std::ref(wait));
+    co_await yield();
+    const auto guard = co_await mutex->lock();
+    condition.reset();
+    co_await yield();  // the waiter stands in line for the mutex
+    mutex.reset();
+    const auto outcome = co_await handle.outcome();
+    EXPECT_TRUE(outcome.failed());
+    EXPECT_NE(what_of(outcome.error()).find("mutex"), std::string::npos);
+  };
+  run_on_scheduler(scheduler, program);
+  EXPECT_EQ(scheduler.counters().unseen_failures, 1u);
+  ASSERT_EQ(lines.all().size(), 1u);
+  EXPECT_NE(lines.all()[0].find("waited for a condition, and neither that nor taking the mutex "
+                                "again succeeded, so that this error cannot be thrown: "),
+            std::string::npos)
+      << lines.all()[0];
+  EXPECT_NE(lines.all()[0].find("a condition"), std::string::npos);
+}
+
+TEST(Condition, ACancelThatMeetsALostMutexIsNoErrorToReport) {
+  Lines lines;
+  Scheduler scheduler(lines.options());
+  const auto program = []() -> Task<void> {
+    std::optional<Mutex> mutex(std::in_place);
+    Condition condition;
+    const auto wait = [&]() -> Task<void> {
+      auto guard = co_await mutex->lock();
+      co_await condition.wait(guard);
+    };
+    auto handle = spawn(std::ref(wait));
+    co_await yield();
+    const auto guard = co_await mutex->lock();
+    handle.cancel();
+    co_await yield();
+    mutex.reset();
+    const auto outcome = co_await handle.outcome();
+    EXPECT_EQ(code_of(outcome.error()), Errc::primitive_gone);
+  };
+  run_on_scheduler(scheduler, program);
+  EXPECT_EQ(lines.all().size(), 0u);
 }
 
 }  // namespace condition_test

@@ -18,7 +18,9 @@
 // next.
 //
 // Lifetime: a condition that is destroyed fails those who wait for it with Errc::primitive_gone,
-// after they have the lock again. The mutex must outlive the wait. Thread safety: none.
+// after they have the lock again. The mutex must outlive the wait: when it does not, the error of
+// the lock is thrown, and an error that ended the wait before is reported to the log. Thread
+// safety: none.
 #pragma once
 
 #include <source_location>
