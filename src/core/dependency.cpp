@@ -1,6 +1,7 @@
 #include "tiffany/core/dependency.hpp"
 
 #include <new>
+#include <unordered_set>
 
 #include "tiffany/core/failures.hpp"
 #include "tiffany/core/scheduler.hpp"
@@ -89,7 +90,7 @@ void Dependencies::begin(Owner owner, Scheduler& scheduler, TaskRecord& task) no
     if (!entry.target->settled()) entry.target->add_waiter(entry.waiter, task);
   }
   task.waiting_on_ = owner.release();
-  raise_chains(scheduler, task);
+  note_chain(scheduler, task);
 }
 
 void Dependencies::keep_chain(TaskRecord& task) const noexcept {
@@ -101,13 +102,23 @@ void Dependencies::keep_chain(TaskRecord& task) const noexcept {
   }
 }
 
-void Dependencies::withdraw(TaskRecord&) noexcept { const Owner gone(this); }
+// What the task comes after is forgotten with this object, and the task still counts in the chains.
+void Dependencies::withdraw(TaskRecord& task) noexcept {
+  if (Scheduler* const scheduler = Scheduler::owner(task)) {
+    task.waiting_on_ = this;  // whoever withdraws the task has taken that away already
+    raise_chains(*scheduler);
+    task.waiting_on_ = nullptr;
+  }
+  const Owner gone(this);
+}
 
 void Dependencies::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
   Entry& entry = reinterpret_cast<Entry&>(waiter);  // the waiter is its first member
   --left_;
   Waitable* const failed = decides(*entry.target) ? entry.target.get() : nullptr;
-  if (failed != nullptr || left_ == 0) let_go(Owner(this), scheduler, *waiter.task, failed);
+  if (failed == nullptr && left_ > 0) return;
+  raise_chains(scheduler);
+  let_go(Owner(this), scheduler, *waiter.task, failed);
 }
 
 // The wait is over: the task begins when its turn comes, or ends then because of the one that
@@ -141,36 +152,68 @@ void Dependencies::refuse(TaskRecord& task, Waitable& failed) noexcept {
   }
 }
 
-// Tells those that the task comes after, and those that they come after if they have not begun, how
-// long the chain below them has become. Not recursive: a chain may be a million tasks long.
-void Dependencies::raise_chains(Scheduler& scheduler, TaskRecord& task) noexcept {
-  ReadyPolicy* const policy = scheduler.ready_.policy();
+// Not done at each spawn: a chain of n tasks that is built from its beginning would then cost
+// n * n / 2 steps, because each new task lengthens the chain of all those before it.
+void Dependencies::note_chain(Scheduler& scheduler, const TaskRecord& task) noexcept {
+  const ReadyPolicy* const policy = scheduler.ready_.policy();
   if (policy == nullptr || !policy->wants_chains()) return;
   try {
-    raise_chains(*policy, task);
+    scheduler.unraised_.push_back(task.id_);
   } catch (const std::bad_alloc&) {
     // As in keep_chain.
   }
 }
 
-void Dependencies::raise_chains(ReadyPolicy& policy, const TaskRecord& task) {
-  std::vector<const TaskRecord*> raised{&task};
-  while (!raised.empty()) {
-    const TaskRecord& below = *raised.back();
-    raised.pop_back();
-    if (below.state_ != TaskState::pending || below.waiting_on_ == nullptr) continue;  // has begun
-    const auto& waits = static_cast<const Dependencies&>(*below.waiting_on_);
-    for (std::size_t i = 0; i < waits.count_; ++i) {
-      auto* const above = waits.entries()[i].target->as_task();
-      if (above == nullptr || above->settled()) continue;
-      const std::uint64_t chain = below.chain_below() + waits.cost_;
-      if (above->chain_below() >= chain) continue;
-      TaskRecord::Extras& extras = above->extras();
-      policy.chain_grows(*above, chain);
-      extras.chain_below = chain;
-      raised.push_back(above);
+// One pass over the tasks that were spawned since the last one. A task can only come after older
+// ones: from the youngest to the oldest, the chain below each is known when its turn comes. Those
+// above that are older than the pass are gone through at once, with a list instead of recursion: a
+// chain may be a million tasks long.
+class Dependencies::Raise {
+ public:
+  Raise(Scheduler& scheduler, ReadyPolicy& policy) : scheduler_(scheduler), policy_(policy) {}
+
+  void run(const std::vector<TaskId>& spawned) {
+    for (const TaskId id : spawned) to_come_.insert(id.value());
+    for (auto id = spawned.rbegin(); id != spawned.rend(); ++id) {
+      to_come_.erase(id->value());
+      if (const TaskRecord* const task = scheduler_.find(*id)) raised_.push_back(task);
+      while (!raised_.empty()) {
+        const TaskRecord& below = *raised_.back();
+        raised_.pop_back();
+        raise_above(below);
+      }
     }
   }
+
+ private:
+  void raise_above(const TaskRecord& below) {
+    if (below.state_ != TaskState::pending || below.waiting_on_ == nullptr) return;  // has begun
+    const auto& waits = static_cast<const Dependencies&>(*below.waiting_on_);
+    const std::uint64_t chain = below.chain_below() + waits.cost_;
+    for (std::size_t i = 0; i < waits.count_; ++i) {
+      auto* const above = waits.entries()[i].target->as_task();
+      if (above == nullptr || above->settled() || above->chain_below() >= chain) continue;
+      TaskRecord::Extras& extras = above->extras();
+      policy_.chain_grows(*above, chain);
+      extras.chain_below = chain;
+      if (!to_come_.contains(above->id_.value())) raised_.push_back(above);
+    }
+  }
+
+  Scheduler& scheduler_;
+  ReadyPolicy& policy_;
+  std::unordered_set<std::uint64_t> to_come_;  // only looked up, never walked
+  std::vector<const TaskRecord*> raised_;
+};
+
+void Dependencies::raise_chains(Scheduler& scheduler) noexcept {
+  if (scheduler.unraised_.empty()) return;
+  try {
+    Raise(scheduler, *scheduler.ready_.policy()).run(scheduler.unraised_);
+  } catch (const std::bad_alloc&) {
+    // As in keep_chain.
+  }
+  scheduler.unraised_.clear();
 }
 
 std::string Dependencies::describe() const {

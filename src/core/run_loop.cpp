@@ -216,6 +216,7 @@ void Loop::run_ring(ReadyQueue::Ring& ring, std::uint64_t until) {
 void Loop::run_policy() {
   count_slices_by(policy_ring_, turn_end_);
   while (slices() < turn_end_ && !ready_.empty()) {
+    Dependencies::raise_chains(self());
     TaskRecord& task = ready_.pop_by_policy();
     ++policy_ring_.head;
     if (watch_.on()) [[unlikely]] {

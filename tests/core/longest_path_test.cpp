@@ -167,5 +167,79 @@ TEST(LongestPath, T19_AnOrderOfOnesOwnMayLookAtChainsWithoutHearingHowTheyGrow) 
   EXPECT_EQ(chains, (std::vector<std::uint64_t>{0, 5, 3, 0}));
 }
 
+// Counts how often it hears that a chain has grown.
+class CountsGrowth final : public ReadyPolicy {
+ public:
+  explicit CountsGrowth(std::size_t& times) : times_(times), order_(longest_path_order()) {}
+  void push(TaskRecord& task) override { order_->push(task); }
+  TaskRecord& pop() override { return order_->pop(); }
+  std::size_t size() const noexcept override { return order_->size(); }
+  bool wants_chains() const noexcept override { return true; }
+  void chain_grows(TaskRecord& task, std::uint64_t chain) override {
+    ++times_;
+    order_->chain_grows(task, chain);
+  }
+
+ private:
+  std::size_t& times_;
+  std::unique_ptr<ReadyPolicy> order_;
+};
+
+TEST(LongestPath, AChainThatIsBuiltFromItsBeginningCostsOneStepForEachTask) {
+  constexpr std::size_t kTasks = 1000;
+  std::size_t times = 0;
+  Trace trace;
+  const auto program = [&]() -> Task<void> {
+    const auto f = [&](std::string name) -> Task<void> {
+      trace.push_back(std::move(name));
+      co_return;
+    };
+    spawn(std::ref(f), "alone");
+    auto last = spawn(std::ref(f), "first");
+    for (std::size_t i = 1; i < kTasks; ++i) {
+      last = spawn.after(last)(std::ref(f), i + 1 < kTasks ? "" : "last");
+    }
+    co_return;
+  };
+  run_program(program, Options().virtual_time().order(std::make_unique<CountsGrowth>(times)));
+  EXPECT_EQ(times, kTasks - 1);
+  EXPECT_EQ(trace.front(), "first");
+  EXPECT_EQ(trace[trace.size() - 2],
+            "alone");  // and the last of the chain, both with nothing below
+}
+
+TEST(LongestPath, ATaskThatIsCancelledBeforeItsTurnStillCounts) {
+  Begins begins;
+  const auto f = begins.code();
+  const auto program = [&]() -> Task<void> {
+    auto alone = spawn(f, "alone");
+    auto chain = spawn(f, "chain");
+    auto second = spawn.after(chain)(f, "never");
+    auto third = spawn.after(second)(f, "never");
+    second.cancel();
+    spawn.after(alone)(f, "alone 2");
+    co_return;
+  };
+  run_program(program, longest_path());
+  EXPECT_EQ(begins.trace, Trace({"chain", "alone", "alone 2"}));
+}
+
+TEST(LongestPath, AChainThatGrowsAfterItsHeadHasWaitedIsKnownToTheHead) {
+  Begins begins;
+  const auto f = begins.code();
+  const auto program = [&]() -> Task<void> {
+    auto gate = spawn([]() -> Task<void> { co_await sleep(1ms); });
+    auto a = spawn.after(gate)(f, "a");
+    auto b = spawn.after(gate)(f, "b");
+    co_await yield();  // what is above has been looked at
+    auto b2 = spawn.after(b)(f, "b2");
+    spawn.after(a)(f, "a2");
+    co_await yield();
+    spawn.after(b2)(f, "b3");
+  };
+  run_program(program, longest_path());
+  EXPECT_EQ(begins.trace, Trace({"b", "a", "b2", "a2", "b3"}));
+}
+
 }  // namespace longest_path_test
 }  // namespace tiffany

@@ -87,7 +87,12 @@ class Dependencies final : public SystemCall {
   void visit_waits(WaitVisitor& visitor) const override;
   bool needs_all() const noexcept override { return true; }
 
+  // Tells the tasks above those that were spawned since the last call how long the chains below
+  // them have become. Called before an order that asks for chains picks a task.
+  static void raise_chains(Scheduler& scheduler) noexcept;
+
  private:
+  class Raise;
   struct Entry {
     Waiter waiter;
     Ref<Waitable> target;
@@ -104,8 +109,7 @@ class Dependencies final : public SystemCall {
                      Waitable* failed) noexcept;
   static void refuse(TaskRecord& task, Waitable& failed) noexcept;
   void keep_chain(TaskRecord& task) const noexcept;
-  static void raise_chains(Scheduler& scheduler, TaskRecord& task) noexcept;
-  static void raise_chains(ReadyPolicy& policy, const TaskRecord& task);
+  static void note_chain(Scheduler& scheduler, const TaskRecord& task) noexcept;
 
   std::size_t count_;
   std::size_t left_ = 0;

@@ -148,6 +148,7 @@ class Loop {
   std::size_t pending_externals_ = 0;
   ExternalEntry* externals_ = nullptr;
   mutable TaskId waits_for_outside_;  // a task that did when they were last looked for
+  std::vector<TaskId> unraised_;      // spawned since Dependencies::raise_chains was last called
   StackPool stacks_;
   struct Retire {
     void operator()(Arena* arena) const noexcept { arena->retire(); }
