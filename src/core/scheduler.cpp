@@ -288,7 +288,7 @@ inline void Scheduler::admit(TaskRecord& record, Scope& scope, std::uint8_t prio
 void Scheduler::start_ready(TaskRecord& record, Scope& scope, std::uint8_t priority,
                             const std::source_location& site) noexcept {
   admit(record, scope, priority, site);
-  ready_.push(record);  // it is pending since it was made
+  make_ready(record, TaskState::pending);
   if (scope.reason_ != nullptr) cancel(record, scope.reason_);
 }
 
