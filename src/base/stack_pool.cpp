@@ -59,6 +59,10 @@ StackPool::StackPool(std::size_t bytes, Guards guards)
     : bytes_(whole_pages(bytes)),
       usable_(bytes_ + page()),
       mapped_guards_(guards == Guards::mapped) {
+  require_size(bytes);
+}
+
+void StackPool::require_size(std::size_t bytes) {
   if (bytes < kLeast || bytes > (std::size_t{1} << 40)) {
     throw Error(Errc::bad_argument, "The stack of a fiber was to have " + std::to_string(bytes) +
                                         " bytes. Give Options::fiber_stack at least " +

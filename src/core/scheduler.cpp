@@ -66,7 +66,6 @@ detail::Loop::Loop(Scheduler& scheduler, Options& options)
                  : std::move(options.policy_)),
       inbox_(std::make_shared<Inbox>()),
       ageing_(options.ageing_),
-      stacks_(options.fiber_stack_),
       arena_(Arena::create()),
       tasks_(*arena_),
       reactor_(or_the_system(std::move(options.reactor_))),
@@ -74,7 +73,7 @@ detail::Loop::Loop(Scheduler& scheduler, Options& options)
       random_(pick_seed(options.seed_, reactor_->world()), "scheduler"),
       system_failure_(options.system_failure_),
       reports_(scheduler, counters_, options.log_ ? std::move(options.log_) : log_to_stderr),
-      limits_(options.most_tasks_, options.most_fibers_, counters_),
+      limits_(options.most_tasks_, options.most_fibers_, options.fiber_stack_, counters_),
       watch_(options, counters_, reports_),
       circles_(options.circles_, counters_),
       quiet_(options.quiet_limit_, counters_) {

@@ -63,9 +63,10 @@ void checkpoint(Site at) { await(tiffany::checkpoint(), at); }
 
 void* FiberRecord::begin(Scheduler& scheduler) {
   try {
-    cursor_ = &detail::Fiber::make(scheduler.stacks().take(), &FiberRecord::run, this);
+    cursor_ =
+        &detail::Fiber::make(detail::FiberStacks::of(scheduler).take(), &FiberRecord::run, this);
   } catch (...) {
-    scheduler.stacks().take_promise_back();
+    detail::FiberStacks::of(scheduler).take_promise_back();
     drop_closure();
     scheduler.finish(*this, store_error(std::current_exception()));
     return nullptr;
@@ -103,14 +104,14 @@ detail::Fiber& FiberRecord::take_fiber() noexcept {
 void FiberRecord::ended(Scheduler& scheduler) noexcept {
   detail::Fiber& fiber = take_fiber();
   const TaskState end = fiber.end();
-  scheduler.stacks().take_promise_back();
-  scheduler.stacks().give_back(fiber.stack());
+  detail::FiberStacks::of(scheduler).take_promise_back();
+  detail::FiberStacks::of(scheduler).give_back(fiber.stack());
   scheduler.finish(*this, end);
 }
 
 void FiberRecord::drop_code() noexcept {
   Scheduler& scheduler = *Scheduler::owner(*this);
-  scheduler.stacks().take_promise_back();
+  detail::FiberStacks::of(scheduler).take_promise_back();
   if (cursor_ == nullptr) return drop_closure();
   detail::Fiber& fiber = take_fiber();
   bool over = false;
@@ -118,7 +119,7 @@ void FiberRecord::drop_code() noexcept {
     over = fiber.unwind();
     if (!over || fiber.end() == TaskState::completed) report_not_unwound(scheduler);
   });
-  if (over) scheduler.stacks().give_back(fiber.stack());
+  if (over) detail::FiberStacks::of(scheduler).give_back(fiber.stack());
 }
 
 void FiberRecord::report_not_unwound(Scheduler& scheduler) noexcept {

@@ -81,7 +81,7 @@ TEST(FiberStack, T13_AStackIsUsedAgain) {
     for (int i = 0; i < 1000; ++i) co_await spawn_fiber([] { fiber::yield(); });
   };
   run_on_scheduler(scheduler, program);
-  EXPECT_EQ(scheduler.stacks().kept(), 1u);
+  EXPECT_EQ(detail::FiberStacks::of(scheduler).kept(), 1u);
 }
 
 std::size_t available_bytes() {
@@ -92,9 +92,9 @@ std::size_t available_bytes() {
 TEST(FiberStack, T13_AHundredThousandAreAliveAtATime) {
   if (available_bytes() < std::size_t{2} << 30) GTEST_SKIP() << "needs a gigabyte of memory";
   Scheduler scheduler(Options().virtual_time().fiber_stack(StackPool::kLeast));
-  scheduler.stacks().give_back(scheduler.stacks().take());
+  detail::FiberStacks::of(scheduler).give_back(detail::FiberStacks::of(scheduler).take());
   // Older systems have too few mappings for so many.
-  const int fibers = scheduler.stacks().mapped_guards() ? 20'000 : 100'000;
+  const int fibers = detail::FiberStacks::of(scheduler).mapped_guards() ? 20'000 : 100'000;
   const auto program = [&] {
     Promise<int> event;
     int begun = 0;
@@ -111,14 +111,15 @@ TEST(FiberStack, T13_AHundredThousandAreAliveAtATime) {
     }
     fiber::yield();
     EXPECT_EQ(begun, fibers);
-    EXPECT_EQ(Scheduler::current()->stacks().in_use(), static_cast<std::size_t>(fibers) + 1);
+    EXPECT_EQ(detail::FiberStacks::of(*Scheduler::current()).in_use(),
+              static_cast<std::size_t>(fibers) + 1);
     event.complete(1);
     int sum = 0;
     for (const int value : await(gather(all))) sum += value;
     EXPECT_EQ(sum, fibers);
   };
   run_fiber_on(scheduler, program);
-  EXPECT_LE(scheduler.stacks().kept(), StackPool::kKept);
+  EXPECT_LE(detail::FiberStacks::of(scheduler).kept(), StackPool::kKept);
 }
 
 // All address space but small holes, as long as it lives.
@@ -161,8 +162,8 @@ TEST(FiberStack, T13_AFiberThatGetsNoStackFailsAndOthersGoOn) {
     co_await spawn_fiber([] { fiber::yield(); });  // there is room again
   };
   run_on_scheduler(scheduler, program);
-  EXPECT_EQ(scheduler.stacks().in_use(), 0u);
-  EXPECT_EQ(scheduler.stacks().promised(), 0u);
+  EXPECT_EQ(detail::FiberStacks::of(scheduler).in_use(), 0u);
+  EXPECT_EQ(detail::FiberStacks::of(scheduler).promised(), 0u);
 }
 
 // ---- Used up ----

@@ -12,8 +12,8 @@ namespace tiffany::test {
 
 inline void expect_no_fiber_left(Scheduler& scheduler) {
   expect_nothing_left(scheduler);
-  EXPECT_EQ(scheduler.stacks().in_use(), 0u) << "a stack did not come back";
-  EXPECT_EQ(scheduler.stacks().promised(), 0u) << "a stack is still counted";
+  EXPECT_EQ(detail::FiberStacks::of(scheduler).in_use(), 0u) << "a stack did not come back";
+  EXPECT_EQ(detail::FiberStacks::of(scheduler).promised(), 0u) << "a stack is still counted";
 }
 
 // Runs a plain function as a fiber until everything has ended, and expects that it did not fail.

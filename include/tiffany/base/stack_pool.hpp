@@ -21,6 +21,8 @@ class StackPool {
   // Every stack has `bytes`, rounded up to whole pages, and some more for those who keep it. Error
   // (Errc::bad_argument) when that is less than kLeast.
   explicit StackPool(std::size_t bytes, Guards guards = Guards::best);
+  // The same error, without a pool.
+  static void require_size(std::size_t bytes);
   // Stacks that have not come back stay mapped for good.
   ~StackPool();
   StackPool(const StackPool&) = delete;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiffany/base/stack_pool.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/id.hpp"
 #include "tiffany/core/reactor.hpp"
@@ -103,8 +104,9 @@ class Options {
     return std::move(*this);
   }
   // How many bytes of stack a fiber has (engine/fiber.hpp). It is address space: memory is what its
-  // code touches.
+  // code touches. Error (Errc::bad_argument) when that is too little for any code.
   Options&& fiber_stack(std::size_t bytes) && {
+    StackPool::require_size(bytes);
     fiber_stack_ = bytes;
     return std::move(*this);
   }

@@ -178,9 +178,10 @@ class Scheduler : private detail::Loop {
   static void resumed();
   // What `resumed` will do, for an engine whose code asks before it goes on.
   static bool must_throw() noexcept { return deliver_cancel_; }
-  StackPool& stacks() noexcept { return stacks_; }
-  // Throws SpawnDenied when there are as many fibers as there may be.
-  void allow_fiber() { limits_.allow_fiber(stacks_.promised()); }
+  // What the engine keeps for this scheduler; made of the scheduler when it is asked for first.
+  template <class State>
+  State& engine_state();
+  detail::Limits& limits() noexcept { return limits_; }
   // Runs code of a task that is dropped by force, as that task.
   template <class F>
   void run_as(TaskRecord& task, F code) noexcept;

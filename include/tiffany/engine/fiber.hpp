@@ -37,6 +37,7 @@
 #include "tiffany/core/handle.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/sleep.hpp"
+#include "tiffany/detail/engine/fiber_stacks.hpp"
 #include "tiffany/engine/fiber_switch.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/engine/task.hpp"
@@ -134,7 +135,7 @@ class SpawnedFiber final : public FiberRecord {
  public:
   SpawnedFiber(Scheduler& scheduler, Arena& arena, Closure&& closure) {
     this->template store<Closure>(arena, std::move(closure));
-    scheduler.stacks().promise();
+    detail::FiberStacks::of(scheduler).promise();
   }
 
  private:
@@ -177,7 +178,9 @@ struct FiberEngine {
   using Result = std::invoke_result_t<Closure&>;
   template <class Closure>
   using Record = SpawnedFiber<Result<Closure>, Closure>;
-  static void allow(Scheduler& scheduler) { scheduler.allow_fiber(); }
+  static void allow(Scheduler& scheduler) {
+    scheduler.limits().allow_fiber(detail::FiberStacks::of(scheduler).promised());
+  }
 };
 
 }  // namespace tiffany

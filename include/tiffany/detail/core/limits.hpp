@@ -13,8 +13,9 @@ namespace tiffany::detail {
 
 class Limits {
  public:
-  Limits(std::size_t tasks, std::size_t fibers, Counters& counters) noexcept
-      : most_tasks_(tasks), most_fibers_(fibers), counters_(counters) {}
+  Limits(std::size_t tasks, std::size_t fibers, std::size_t fiber_stack,
+         Counters& counters) noexcept
+      : most_tasks_(tasks), most_fibers_(fibers), fiber_stack_(fiber_stack), counters_(counters) {}
 
   // Both throw SpawnDenied when a limit is reached. `arena`: that of the scheduler.
   void allow_task(std::size_t live_tasks, const Scope& scope, const Arena& arena) {
@@ -26,6 +27,7 @@ class Limits {
     if (promised >= most_fibers_) [[unlikely]]
       deny(SpawnDenied::Limit::fibers, promised, most_fibers_);
   }
+  std::size_t fiber_stack() const noexcept { return fiber_stack_; }
   // There is no memory for the arguments: because of a limit, or because the system has none.
   [[noreturn]] void deny_memory(const Scope& scope, const Arena& arena);
   Dependencies::Owner make_waits(const DependencyList& after, const Scope& scope,
@@ -37,6 +39,7 @@ class Limits {
 
   std::size_t most_tasks_;
   std::size_t most_fibers_;
+  std::size_t fiber_stack_;
   Counters& counters_;
 };
 

@@ -10,9 +10,9 @@
 
 #include "tiffany/base/arena.hpp"
 #include "tiffany/base/random.hpp"
-#include "tiffany/base/stack_pool.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/counters.hpp"
+#include "tiffany/core/engine_state.hpp"
 #include "tiffany/core/inbox.hpp"
 #include "tiffany/core/live_schedulers.hpp"
 #include "tiffany/core/options.hpp"
@@ -149,7 +149,7 @@ class Loop {
   ExternalEntry* externals_ = nullptr;
   mutable TaskId waits_for_outside_;  // a task that did when they were last looked for
   std::vector<TaskId> unraised_;      // spawned since Dependencies::raise_chains was last called
-  StackPool stacks_;
+  std::vector<EngineState::Kept> engine_states_;
   struct Retire {
     void operator()(Arena* arena) const noexcept { arena->retire(); }
   };

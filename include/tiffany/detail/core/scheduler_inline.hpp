@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <source_location>
 #include <string_view>
@@ -123,6 +124,15 @@ inline bool Scheduler::enter_yield() noexcept {
   if (task.has(TaskRecord::kCancelPending)) [[unlikely]]
     return delivers_now(task);
   return stays_on(task, TaskState::suspended);
+}
+
+template <class State>
+State& Scheduler::engine_state() {
+  for (const EngineState::Kept& kept : engine_states_) {
+    if (kept.type == &EngineState::type_of<State>) return static_cast<State&>(*kept.state);
+  }
+  engine_states_.push_back({&EngineState::type_of<State>, std::make_unique<State>(*this)});
+  return static_cast<State&>(*engine_states_.back().state);
 }
 
 template <class F>
