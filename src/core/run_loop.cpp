@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "tiffany/base/assert.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/site.hpp"
 
@@ -33,7 +34,30 @@ std::size_t Loop::run_turn(std::size_t limit) {
   } else {
     run_policy();
   }
+  check_counts();
   return static_cast<std::size_t>(slices() - start);
+}
+
+// Every task that has not ended is in the queue or parked, and the queue has nothing else but the
+// places of tasks that were cancelled before they began.
+void Loop::check_counts() const noexcept {
+#ifndef NDEBUG
+  // As many as can be looked at after every turn.
+  constexpr std::size_t kLookedAt = 64;
+  if (live_tasks_ > kLookedAt || inline_order_ != nullptr) return;
+  std::size_t live = 0;
+  std::size_t queued = 0;
+  tasks_.for_each([&](const TaskRecord& task) {
+    if (task.settled()) return;
+    ++live;
+    const bool parked = task.state_ == TaskState::blocked || task.waiting_on_ != nullptr;
+    queued += parked ? 0 : 1;
+  });
+  TIFFANY_ASSERT(live == live_tasks_, "the number of live tasks is not that of the records");
+  TIFFANY_ASSERT(queued + dead_in_queue_ == ready_.size(),
+                 "a task is neither parked nor in the ready queue, or in both");
+  TIFFANY_ASSERT(daemons_ <= live_tasks_, "there are more daemons than tasks");
+#endif
 }
 
 // A frame that begins is named by Trampoline::next before its first resume, and always names

@@ -80,6 +80,7 @@ class Loop {
   std::size_t run_turn(std::size_t limit);
 
  private:
+  void check_counts() const noexcept;
   void run_rings();
   template <bool kPrefetch>
   void run_batch(ReadyQueue::Ring& ring);
