@@ -7,6 +7,7 @@
 #include "base/plain_text.hpp"
 #include "base/utf8.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/base/hex.hpp"
 
 namespace tiffany {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 void escape(std::string& out, unsigned char c) {
-  constexpr char kHex[] = "0123456789abcdef";
   switch (c) {
     case '"':
       out += "\\\"";
@@ -33,8 +33,7 @@ void escape(std::string& out, unsigned char c) {
       break;
     default:
       out += "\\u00";
-      out += kHex[c >> 4];
-      out += kHex[c & 15];
+      append_hex(out, c, 2);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/plain_text.hpp"
 #include "base/utf8.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/base/hex.hpp"
 
 namespace tiffany {
 namespace {
@@ -92,7 +93,6 @@ void unescape(std::string_view body, std::string& out) {
 std::string found_at(std::string_view text, std::size_t at) {
   if (at >= text.size()) return "The JSON text ends";
   if (!is_visible(text[at])) {
-    constexpr std::string_view kHexDigits = "0123456789abcdef";
     const unsigned char byte = detail::byte_at(text, at);
     return std::string("The JSON text has 0x") + kHexDigits[byte >> 4] + kHexDigits[byte & 15];
   }

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tiffany/base/hex.hpp"
+
 namespace tiffany {
 namespace {
 
@@ -74,9 +76,7 @@ std::string sha256_hex(std::string_view bytes) {
   for (at = 0; at < tail.size(); at += kShaBlock) sha_block(state, tail.data() + at);
 
   std::string out;
-  for (const std::uint32_t word : state) {
-    for (int shift = 28; shift >= 0; shift -= 4) out += "0123456789abcdef"[word >> shift & 15];
-  }
+  for (const std::uint32_t word : state) append_hex(out, word, 8);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "base/utf8.hpp"
+#include "tiffany/base/hex.hpp"
 
 namespace tiffany::detail {
 namespace {
@@ -23,19 +24,17 @@ bool moves(char32_t code) {
 }
 
 void escape_code(std::string& out, char32_t code) {
-  constexpr std::string_view kHexDigits = "0123456789abcdef";
   if (code == '\n' || code == '\t' || code == '\r') {
     out += code == '\n' ? "\\n" : code == '\t' ? "\\t" : "\\r";
     return;
   }
   out += "\\u";
-  for (int shift = 12; shift >= 0; shift -= 4) out += kHexDigits[code >> shift & 15];
+  append_hex(out, code, 4);
 }
 
 }  // namespace
 
 std::string shown(std::string_view text) {
-  constexpr std::string_view kHexDigits = "0123456789abcdef";
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -44,10 +43,8 @@ std::string shown(std::string_view text) {
     at += sequence.bytes;
     if (!sequence.good) {
       for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
         out += "\\x";
-        out += kHexDigits[byte >> 4];
-        out += kHexDigits[byte & 15];
+        append_hex(out, static_cast<unsigned char>(c), 2);
       }
     } else if (moves(code_point(bytes))) {
       escape_code(out, code_point(bytes));

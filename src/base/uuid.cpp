@@ -3,10 +3,10 @@
 #include <array>
 #include <cstring>
 
+#include "tiffany/base/hex.hpp"
+
 namespace tiffany {
 namespace {
-
-constexpr std::string_view kDigits = "0123456789abcdef";
 
 bool dash_before(std::size_t byte) noexcept {
   return byte == 4 || byte == 6 || byte == 8 || byte == 10;
@@ -17,7 +17,7 @@ constexpr std::array<std::uint8_t, 256> digit_table() {
   std::array<std::uint8_t, 256> table{};
   table.fill(16);
   for (std::uint8_t i = 0; i < 16; ++i) {
-    table[static_cast<unsigned char>(kDigits[i])] = i;
+    table[static_cast<unsigned char>(kHexDigits[i])] = i;
     if (i >= 10) table[static_cast<unsigned char>('A' + i - 10)] = i;
   }
   return table;
@@ -28,8 +28,8 @@ constexpr std::array<std::uint8_t, 256> kDigitOf = digit_table();
 constexpr std::array<char, 512> pair_table() {
   std::array<char, 512> table{};
   for (std::size_t i = 0; i < 256; ++i) {
-    table[2 * i] = kDigits[i >> 4];
-    table[2 * i + 1] = kDigits[i & 15];
+    table[2 * i] = kHexDigits[i >> 4];
+    table[2 * i + 1] = kHexDigits[i & 15];
   }
   return table;
 }

@@ -6,6 +6,7 @@
 #include <typeindex>
 #include <unordered_map>
 
+#include "tiffany/base/hex.hpp"
 #include "tiffany/core/await_stack.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/spawn_chain.hpp"
@@ -48,9 +49,8 @@ std::size_t SchedulerView::ready() const noexcept {
 }
 
 std::string SchedulerView::trace_text() const {
-  constexpr char kHex[] = "0123456789abcdef";
   std::string out;
-  for (int shift = 60; shift >= 0; shift -= 4) out += kHex[(trace_hash >> shift) & 15];
+  append_hex(out, trace_hash, 16);
   return out;
 }
 
