@@ -102,11 +102,7 @@ Scheduler::Scheduler(Options options)
 Scheduler::~Scheduler() {
   detail::Teardown(*this).run();
   inbox_->close();
-  while (externals_ != nullptr) {
-    ExternalEntry& entry = *externals_;
-    remove_external(entry);
-    entry.scheduler_gone();
-  }
+  while (ExternalEntry* const entry = externals_.pop()) entry->scheduler_gone();
   tasks_.abandon();  // the records that handles still hold keep the arena
 }
 
@@ -341,15 +337,10 @@ Scope& Scheduler::innermost_scope_of(const TaskRecord& task) noexcept {
 
 void Scheduler::add_external(ExternalEntry& entry) noexcept {
   ++pending_externals_;
-  entry.next_ = externals_;
-  if (externals_ != nullptr) externals_->prev_ = &entry;
-  externals_ = &entry;
+  externals_.push_front(entry);
 }
 
-void Scheduler::remove_external(ExternalEntry& entry) noexcept {
-  (entry.prev_ != nullptr ? entry.prev_->next_ : externals_) = entry.next_;
-  if (entry.next_ != nullptr) entry.next_->prev_ = entry.prev_;
-}
+void Scheduler::remove_external(ExternalEntry& entry) noexcept { externals_.remove(entry); }
 
 // ---- Reports ----
 

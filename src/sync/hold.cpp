@@ -21,34 +21,24 @@ std::string holder_text(const Scheduler& scheduler, const HoldNode& node) {
 }  // namespace
 
 const HoldNode* HoldList::find(TaskId task) const noexcept {
-  const HoldNode* node = first_;
+  const HoldNode* node = first();
   while (node != nullptr && node->task != task) node = node->next;
   return node;
 }
 
-void HoldList::add(HoldNode& node) noexcept {
-  node.prev = last_;
-  (last_ != nullptr ? last_->next : first_) = &node;
-  last_ = &node;
-}
-
-void HoldList::remove(HoldNode& node) noexcept {
-  (node.prev != nullptr ? node.prev->next : first_) = node.next;
-  (node.next != nullptr ? node.next->prev : last_) = node.prev;
-  node.next = node.prev = nullptr;
-}
+void HoldList::add(HoldNode& node) noexcept { nodes_.push(node); }
 
 void HoldList::move(HoldNode& from, HoldNode& to) noexcept {
-  to = from;
-  (to.prev != nullptr ? to.prev->next : first_) = &to;
-  (to.next != nullptr ? to.next->prev : last_) = &to;
-  from.next = from.prev = nullptr;
+  to.task = from.task;
+  to.site = from.site;
+  to.count = from.count;
+  nodes_.replace(from, to);
 }
 
 std::string HoldList::describe(const Scheduler& scheduler) const {
   std::string out;
   std::size_t count = 0;
-  for (const HoldNode* node = first_; node != nullptr; node = node->next) {
+  for (const HoldNode* node = first(); node != nullptr; node = node->next) {
     if (++count > kShown) continue;
     out += count == 1 ? " held by " : " and ";
     out += holder_text(scheduler, *node) + " (" + site_text(node->site) + ")";
@@ -58,7 +48,7 @@ std::string HoldList::describe(const Scheduler& scheduler) const {
 }
 
 void HoldList::visit(const Scheduler& scheduler, WaitVisitor& visitor) const {
-  for (const HoldNode* node = first_; node != nullptr; node = node->next) {
+  for (const HoldNode* node = first(); node != nullptr; node = node->next) {
     const TaskRecord* task = node->task ? scheduler.find(node->task) : nullptr;
     if (task != nullptr && !task->settled()) visitor.on_waitable(*task);
   }

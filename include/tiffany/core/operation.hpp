@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "tiffany/base/intrusive_list.hpp"
+
 namespace tiffany {
 
 class Scheduler;
@@ -94,30 +96,7 @@ class Operation {
   Operation* prev = nullptr;
 };
 
-// First in, first out; owns nothing.
-class OperationQueue {
- public:
-  bool empty() const noexcept { return first_ == nullptr; }
-  Operation* first() const noexcept { return first_; }
-  void push(Operation& op) noexcept {
-    op.next = nullptr;
-    op.prev = last_;
-    (last_ != nullptr ? last_->next : first_) = &op;
-    last_ = &op;
-  }
-  void remove(Operation& op) noexcept {
-    (op.prev != nullptr ? op.prev->next : first_) = op.next;
-    (op.next != nullptr ? op.next->prev : last_) = op.prev;
-  }
-  Operation* pop() noexcept {
-    Operation* const op = first_;
-    if (op != nullptr) remove(*op);
-    return op;
-  }
-
- private:
-  Operation* first_ = nullptr;
-  Operation* last_ = nullptr;
-};
+// First in, first out.
+using OperationQueue = IntrusiveList<Operation>;
 
 }  // namespace tiffany

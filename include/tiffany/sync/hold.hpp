@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "tiffany/base/intrusive_list.hpp"
 #include "tiffany/core/id.hpp"
 
 namespace tiffany {
@@ -37,14 +38,14 @@ class HoldList {
   HoldList(const HoldList&) = delete;
   HoldList& operator=(const HoldList&) = delete;
 
-  bool empty() const noexcept { return first_ == nullptr; }
-  HoldNode* first() const noexcept { return first_; }
+  bool empty() const noexcept { return nodes_.empty(); }
+  HoldNode* first() const noexcept { return nodes_.first(); }
   // Null when this task has none.
   const HoldNode* find(TaskId task) const noexcept;
 
   // Not inline: GCC 12 takes the address of a guard for one that stays behind.
   [[gnu::noinline]] void add(HoldNode& node) noexcept;
-  void remove(HoldNode& node) noexcept;
+  void remove(HoldNode& node) noexcept { nodes_.remove(node); }
   // `to` takes the place of `from`.
   void move(HoldNode& from, HoldNode& to) noexcept;
 
@@ -53,8 +54,7 @@ class HoldList {
   void visit(const Scheduler& scheduler, WaitVisitor& visitor) const;
 
  private:
-  HoldNode* first_ = nullptr;
-  HoldNode* last_ = nullptr;
+  IntrusiveList<HoldNode> nodes_;
 };
 
 // `P` has a member `holders_`, and a function `released` that is told what came back.

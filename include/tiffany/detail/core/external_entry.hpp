@@ -2,9 +2,9 @@
 // the scheduler ends.
 #pragma once
 
-namespace tiffany {
+#include "tiffany/base/intrusive_list.hpp"
 
-class Scheduler;
+namespace tiffany {
 
 class ExternalEntry {
  public:
@@ -14,9 +14,9 @@ class ExternalEntry {
   ~ExternalEntry() = default;
 
  private:
-  friend class Scheduler;
-  ExternalEntry* next_ = nullptr;
-  ExternalEntry* prev_ = nullptr;
+  friend class IntrusiveList<ExternalEntry>;
+  ExternalEntry* next = nullptr;
+  ExternalEntry* prev = nullptr;
 };
 
 }  // namespace tiffany

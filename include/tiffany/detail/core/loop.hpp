@@ -147,7 +147,7 @@ class Loop {
   std::size_t daemons_ = 0;              // of the live ones
   std::uint64_t daemons_cancelled_ = 0;  // how many tasks had been spawned when they last were
   std::size_t pending_externals_ = 0;
-  ExternalEntry* externals_ = nullptr;
+  IntrusiveList<ExternalEntry> externals_;
   mutable TaskId waits_for_outside_;  // a task that did when they were last looked for
   std::vector<TaskId> unraised_;      // spawned since Dependencies::raise_chains was last called
   std::vector<EngineState::Kept> engine_states_;
