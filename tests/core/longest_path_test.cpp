@@ -188,24 +188,19 @@ class CountsGrowth final : public ReadyPolicy {
 TEST(LongestPath, AChainThatIsBuiltFromItsBeginningCostsOneStepForEachTask) {
   constexpr std::size_t kTasks = 1000;
   std::size_t times = 0;
-  Trace trace;
+  Begins begins;
+  const auto f = begins.code();
   const auto program = [&]() -> Task<void> {
-    const auto f = [&](std::string name) -> Task<void> {
-      trace.push_back(std::move(name));
-      co_return;
-    };
-    spawn(std::ref(f), "alone");
-    auto last = spawn(std::ref(f), "first");
-    for (std::size_t i = 1; i < kTasks; ++i) {
-      last = spawn.after(last)(std::ref(f), i + 1 < kTasks ? "" : "last");
-    }
+    spawn(f, "alone");
+    auto last = spawn(f, "first");
+    for (std::size_t i = 1; i < kTasks; ++i) last = spawn.after(last)(f, "next");
     co_return;
   };
   run_program(program, Options().virtual_time().order(std::make_unique<CountsGrowth>(times)));
   EXPECT_EQ(times, kTasks - 1);
-  EXPECT_EQ(trace.front(), "first");
-  EXPECT_EQ(trace[trace.size() - 2],
-            "alone");  // and the last of the chain, both with nothing below
+  ASSERT_EQ(begins.trace.size(), kTasks + 1);
+  EXPECT_EQ(begins.trace.front(), "first");
+  EXPECT_EQ(begins.trace[kTasks - 1], "alone");  // like the last of the chain, with nothing below
 }
 
 TEST(LongestPath, ATaskThatIsCancelledBeforeItsTurnStillCounts) {

@@ -34,7 +34,7 @@ namespace tiffany {
 
 namespace detail {
 class Teardown;
-}  // namespace detail
+}
 
 class Scheduler : private detail::Loop {
   Scope root_;
@@ -108,8 +108,7 @@ class Scheduler : private detail::Loop {
   void dump(DumpVisitor& visitor) const;
   std::string dump_text() const;
   std::string dump_json() const;
-  // See core/async_trace.hpp.
-  AsyncTracePtr trace_of(const std::exception_ptr& error) const noexcept;
+  AsyncTracePtr trace_of(const std::exception_ptr& error) const noexcept;  // core/async_trace.hpp
 
   // ---- For tasks, through this_task and other functions ----
 
@@ -121,8 +120,7 @@ class Scheduler : private detail::Loop {
   static Scheduler* owner(const TaskRecord& task) noexcept;
   TaskRecord* running() const noexcept { return running_; }
   Scope& root() noexcept { return root_; }
-  // Where a plain spawn of this task goes.
-  Scope& scope_of(TaskRecord& task) noexcept;
+  Scope& scope_of(TaskRecord& task) noexcept;  // where a plain spawn of this task goes
   Random& random() noexcept { return random_; }
   void log(std::string_view message) noexcept { reports_.log(message); }
   detail::Reports& reports() noexcept { return reports_; }
@@ -214,8 +212,7 @@ class Scheduler : private detail::Loop {
              const std::source_location& site) noexcept;
   template <Call C>
   bool park(C& call, TaskRecord& task);
-  // See SystemCall::wake.
-  void wake(TaskRecord& task, const SystemCall& call) noexcept;
+  void wake(TaskRecord& task, const SystemCall& call) noexcept;  // see SystemCall::wake
   void end(TaskRecord& task, TaskState state) noexcept;
   void interrupt(TaskRecord& task) noexcept;
 
