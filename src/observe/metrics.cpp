@@ -195,7 +195,7 @@ void Sample::gauge(std::string_view name, std::string_view help, double value) {
 }
 
 void Sample::histogram(Labels labels, const Histogram& value) {
-  // The buckets are read once: the sum of what was read is the count, whatever others add meanwhile.
+  // The buckets are read once: their sum is the count, whatever others add meanwhile.
   std::uint64_t below = 0;
   std::string bound;
   for (std::size_t i = 0; i <= value.bounds().size(); ++i) {
