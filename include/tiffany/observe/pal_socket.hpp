@@ -6,8 +6,8 @@
 //   $ echo '{"task":"6d0f...","kinds":["agent"]}' | nc -U /run/shop/pal
 //
 // A client sends one line, its request: a JSON object with "task" (only that channel), "kinds"
-// (some of "agent", "sched", "runtime"; without it agent and runtime) and "after" (the id of the last
-// frame that it has seen), each of which may be missing; an empty line asks for everything of
+// (some of "agent", "sched", "runtime"; without it agent and runtime) and "after" (the id of the
+// last frame that it has seen), each of which may be missing; an empty line asks for everything of
 // agents and the runtime. It then gets frames (observe/pal.hpp) until it closes the connection. A
 // request that is not understood, or that does not come within ten seconds, is answered with
 // {"type":"error","message":...}, and the connection is closed.
