@@ -42,9 +42,9 @@ std::size_t Loop::run_turn(std::size_t limit) {
 // places of tasks that were cancelled before they began.
 void Loop::check_counts() const noexcept {
 #ifndef NDEBUG
-  // As many as can be looked at after every turn.
-  constexpr std::size_t kLookedAt = 64;
-  if (live_tasks_ > kLookedAt || inline_order_ != nullptr) return;
+  // As many slots as can be looked at after every turn.
+  constexpr std::size_t kLookedAt = 256;
+  if (tasks_.slots() > kLookedAt || inline_order_ != nullptr) return;
   std::size_t live = 0;
   std::size_t queued = 0;
   tasks_.for_each([&](const TaskRecord& task) {

@@ -92,6 +92,8 @@ const char* meaning(Errc code) noexcept;
 // What an exception says: its what(), or that it says nothing; `no error` for null.
 std::string error_text(const std::exception_ptr& error);
 
+// What the library throws. Programs decide by code() and show what(): the sentence may be worded
+// better in a later version, a number keeps its meaning. Errors that carry more derive from this.
 class Error : public std::runtime_error {
  public:
   Error(Errc code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}

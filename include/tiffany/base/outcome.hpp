@@ -1,4 +1,12 @@
 // Results as values: how a waitable ended, and what within() gives back.
+//
+//   const Outcome<int> end = co_await handle.outcome();   // never throws what the task threw
+//   if (end.ok()) use(end.value());
+//
+//   const Timed<Page> page = co_await within(5ms, fetch(url));
+//   if (page.timed_out()) return;
+//
+// An Outcome that is an error is an error that was looked at: nothing reports it any more.
 #pragma once
 
 #include <exception>
@@ -17,10 +25,12 @@ struct Unit {
   friend constexpr bool operator==(Unit, Unit) noexcept = default;
 };
 
+// What a T is kept and handed over as.
 template <class T>
 using ValueOf = std::conditional_t<std::is_void_v<T>, Unit, T>;
 
-// How something ended: with a value, with an error, or cancelled. Never throws by itself.
+// How something ended: with a value, with an error, or cancelled. Exactly one of ok(), failed() and
+// cancelled() is true. Only value() throws.
 template <class T>
 class Outcome {
  public:
@@ -88,10 +98,13 @@ class Timed {
   Timed(TimedOut) noexcept {}
   explicit Timed(Value value) : value_(std::move(value)) {}
 
+  // Exactly one of the next two is true.
+
   bool timed_out() const noexcept { return !value_.has_value(); }
   bool has_value() const noexcept { return value_.has_value(); }
   explicit operator bool() const noexcept { return has_value(); }
 
+  // The value, or an error (Errc::timed_out); so do the operators.
   Value& value() & {
     check();
     return *value_;

@@ -1,6 +1,7 @@
 // A counted reference to an object that counts them itself, with add_ref() and release().
 //
-// The counts are not atomic: what is counted belongs to one scheduler, and so to one thread.
+// The counts are not atomic: what is counted belongs to one scheduler, and so to one thread. What
+// other threads hold is a std::shared_ptr instead.
 #pragma once
 
 #include <utility>
@@ -11,9 +12,11 @@ template <class W>
 class Ref {
  public:
   Ref() noexcept = default;
+  // One reference more. Null gives an empty Ref.
   explicit Ref(W* target) noexcept : target_(target) {
     if (target_ != nullptr) target_->add_ref();
   }
+  // The reference that the caller has: none is added.
   static Ref adopt(W* target) noexcept {
     Ref ref;
     ref.target_ = target;
@@ -31,6 +34,7 @@ class Ref {
 
   // Gives the reference to the caller, who has to release it.
   W* detach() noexcept { return std::exchange(target_, nullptr); }
+  // Null when empty. The two operators need one that is not empty.
   W* get() const noexcept { return target_; }
   W* operator->() const noexcept { return target_; }
   W& operator*() const noexcept { return *target_; }

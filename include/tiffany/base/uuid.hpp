@@ -1,5 +1,5 @@
 // UUID version 4, drawn from a seeded stream so that a simulated run names things the same way
-// twice.
+// twice. What must not be guessed has to come from a stream whose seed is entropy of the World.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@ namespace tiffany {
 
 class Uuid {
  public:
+  // All zeros: nil(), the id of nothing.
   constexpr Uuid() noexcept = default;
 
   static Uuid random(Random& source) noexcept;

@@ -62,6 +62,8 @@ class TaskTable {
   // A task had this id once, and nothing of it is left.
   bool was_given_back(TaskId id) const noexcept;
   std::size_t size() const noexcept { return live_; }
+  // How many slots for_each and find_if look at.
+  std::size_t slots() const noexcept { return blocks_.size() * kPerBlock; }
   // An address in the arena.
   std::byte* origin() const noexcept { return blocks_.front(); }
 
