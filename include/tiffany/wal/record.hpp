@@ -25,13 +25,7 @@ inline constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
 // name, and what it says.
 #define TIFFANY_RECORDS(X)                                                                         \
-  X(InstructionStart, "what a person asked for")                                                   \
-  X(LLMPlan, "the steps that a model proposed")                                                    \
   X(StepStart, "a step is about to have an effect")                                                \
-  X(ToolResult, "what a tool gave back")                                                           \
-  X(PatchPreview, "a change that was shown and not made")                                          \
-  X(Commit, "a change that was made")                                                              \
-  X(TaskComplete, "what was asked for is done, or is not")                                         \
   X(ShutdownMarker, "the log was closed in good order")                                            \
   X(Spawn, "a task came to be, with its name, version and arguments")                              \
   X(TaskYielded, "a task gave way")                                                                \
@@ -49,7 +43,7 @@ enum class RecordType : std::uint8_t {
 #define X(name, meaning) name,
   TIFFANY_RECORDS(X)
 #undef X
-      unknown,  // of a later version; kept, and never acted upon
+      unknown,  // of another module or a later version; kept, and never acted upon
 };
 
 std::string_view name_of(RecordType type) noexcept;
