@@ -213,6 +213,7 @@ Process::Process(const Command& command)
   if (handle < 0) {
     const int why = errno;
     ended_ = why == ESRCH;  // reaped already: the number may be that of another process by now
+    if (!ended_) processes.kill(pid_, SIGKILL);  // there is no handle to do it through
     kill_and_reap();
     throw IoError(why, "pidfd_open", name_, why == ESRCH ? kStatusTaken : "");
   }
@@ -250,16 +251,18 @@ Process& Process::operator=(Process&& other) noexcept {
   return *this;
 }
 
+// Through the handle: somebody else in this program may have reaped the process, and then its
+// number may be that of another.
 void Process::kill(int signal) const noexcept {
-  if (!ended_)
-    world_->processes().kill(pid_, signal);  // not reaped, so the number is still its own
+  if (!ended_) world_->processes().send_signal(handle_.fd(), signal);
 }
 
 void Process::kill_group(int signal) const noexcept {
   if (ended_) return;
   // The group has the number of the process, and keeps it at least until that is reaped.
-  if (own_group_) world_->processes().kill(-pid_, signal);
-  world_->processes().kill(pid_, signal);  // it may have left the group
+  const bool reaped = world_->processes().send_signal(handle_.fd(), 0) != 0 && errno == ESRCH;
+  if (own_group_ && !reaped) world_->processes().kill(-pid_, signal);
+  kill(signal);  // it may have left the group
 }
 
 void Process::reap() noexcept {

@@ -79,6 +79,9 @@ class OsProcesses final : public WorldProcesses {
     return static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   }
   int kill(pid_t process, int signal) noexcept override { return ::kill(process, signal); }
+  int send_signal(int handle, int signal) noexcept override {
+    return static_cast<int>(syscall(SYS_pidfd_send_signal, handle, signal, nullptr, 0));
+  }
   int wait(pid_t child, int& code, int& signal) noexcept override {
     siginfo_t info{};
     while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED) != 0) {

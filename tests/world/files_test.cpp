@@ -251,6 +251,34 @@ TEST_P(WorldPipes, ASignalToThisProcessComesOutOfItsSignals) {
   });
 }
 
+// ---- Processes, which only the operating system has ----
+
+TEST(WorldProcesses, ASignalThroughAHandleReachesNoOtherProcess) {
+  WorldProcesses& processes = os_world().processes();
+  char name[] = "cat";
+  char* const words[] = {name, nullptr};
+  WorldProcesses::Plan plan;
+  plan.program = name;
+  plan.words = words;
+  plan.variables = processes.environment();
+  int ends[2];
+  ASSERT_EQ(os_world().files().pipe(ends), 0);
+  plan.descriptors[0] = ends[0];  // so that it waits for input
+  pid_t child = -1;
+  ASSERT_EQ(processes.start(plan, child), 0);
+  const int handle = processes.open_handle(child);
+  ASSERT_GE(handle, 0);
+  EXPECT_EQ(processes.send_signal(handle, 0), 0);
+  EXPECT_EQ(processes.send_signal(handle, SIGTERM), 0);
+  int code = 0;
+  int signal = 0;
+  EXPECT_EQ(processes.wait(child, code, signal), 0);
+  EXPECT_EQ(signal, SIGTERM);
+  EXPECT_EQ(processes.send_signal(handle, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+  for (const int fd : {handle, ends[0], ends[1]}) os_world().files().close(fd);
+}
+
 // ---- Threads for blocking work, names of hosts ----
 
 int twice(int value) { return 2 * value; }

@@ -152,7 +152,10 @@ class WorldProcesses {
   virtual int start(const Plan& plan, pid_t& child) noexcept = 0;
   // A descriptor that is readable when the process has ended.
   virtual int open_handle(pid_t child) noexcept = 0;
+  // To a number, which another process has when that one is reaped. Negative: to a group.
   virtual int kill(pid_t process, int signal) noexcept = 0;
+  // To the process of a handle and never to another; ESRCH when it is reaped. Signal 0 only asks.
+  virtual int send_signal(int handle, int signal) noexcept = 0;
   // Waits for the end and takes the exit status: 0 or an errno.
   virtual int wait(pid_t child, int& code, int& signal) noexcept = 0;
   virtual char** environment() noexcept = 0;

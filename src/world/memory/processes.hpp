@@ -16,6 +16,7 @@ class Processes final : public WorldProcesses {
   int start(const Plan&, pid_t&) noexcept override { return ENOSYS; }
   int open_handle(pid_t) noexcept override { return with_errno(-ENOSYS); }
   int kill(pid_t process, int signal) noexcept override;
+  int send_signal(int, int) noexcept override { return with_errno(-ENOSYS); }
   int wait(pid_t, int&, int&) noexcept override { return ECHILD; }
   char** environment() noexcept override;
   int open_signals(std::uint64_t wanted, void*& token, int& failed) override;
