@@ -13,6 +13,9 @@
 namespace tiffany {
 namespace {
 
+// How many completions a turn of the scheduler takes; what is left comes with the next. As many as
+// it takes of messages from other threads: enough that the turn costs more than asking again.
+constexpr std::size_t kMostInATurn = 1024;
 // More threads than this are a mistake of the caller, who would hear of it from the system much
 // later.
 constexpr std::size_t kMostThreads = 4096;
@@ -161,7 +164,9 @@ class SystemReactor final : public Reactor {
     for (world::ThreadPool* pool : {&files_, &offloads_, &names_}) {
       while (Operation* op = pool->next_over()) backend_->over(*op);
     }
-    while (Operation* op = backend_->finished.pop()) {
+    for (std::size_t left = kMostInATurn; left > 0; --left) {
+      Operation* const op = backend_->finished.pop();
+      if (op == nullptr) return;
       leave(*op);
       op->done(scheduler, *op);
     }
