@@ -117,8 +117,8 @@ class OsProcesses final : public WorldProcesses {
 }  // namespace
 
 WorldProcesses& os_processes() noexcept {
-  static auto* const processes = new OsProcesses;
-  return *processes;
+  static OsProcesses processes;  // nothing to destroy: it may be asked at the end of the program
+  return processes;
 }
 
 }  // namespace tiffany::world
