@@ -13,7 +13,7 @@
 
 namespace tiffany::detail {
 
-struct Mail;
+struct TaskMail;
 struct Slot;
 
 struct Arrival {
@@ -27,7 +27,7 @@ struct Arrival {
   std::string value;
   std::int64_t time = 0;
   std::uint64_t seq = 0;
-  std::shared_ptr<Mail> mail{};
+  std::shared_ptr<TaskMail> mail{};
 };
 
 // First in, first out; mostly there is one. Invariant: as many arrivals as were told to be on the

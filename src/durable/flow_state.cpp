@@ -77,7 +77,7 @@ void FlowState::drop(Slot* slot) noexcept {
 }
 
 void FlowState::settle(Slot& slot, RecordType record, std::string value, bool failed, bool unknown,
-                       const std::shared_ptr<detail::Mail>& mail) {
+                       const std::shared_ptr<detail::TaskMail>& mail) {
   if (slot.recorded) return;
   const detail::StepSlot* const step = slot.as_step();
   if (failed) {

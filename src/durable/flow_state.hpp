@@ -96,7 +96,7 @@ class FlowState {
   void drop(detail::Slot* slot) noexcept;
   // Records the result. The code is shown it when the record is on the disk.
   void settle(detail::Slot& slot, wal::RecordType type, std::string value, bool failed,
-              bool unknown = false, const std::shared_ptr<detail::Mail>& mail = nullptr);
+              bool unknown = false, const std::shared_ptr<detail::TaskMail>& mail = nullptr);
 
   // ---- The code ends ----
   void broken(const std::exception_ptr& error) noexcept;  // the log is sealed

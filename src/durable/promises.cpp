@@ -96,13 +96,13 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success)
       PromiseSlot& slot = *found->second;
       const bool first = !slot.recorded;
       if (first) {
-        slot.completion = std::make_shared<detail::Mail>();
+        slot.completion = std::make_shared<detail::TaskMail>();
         slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false,
                          slot.completion);
         if (host_.store->sealed()) std::rethrow_exception(host_.store->why_sealed());
       }
       // Whoever is not the first hears so when nothing can make that untrue any more.
-      const std::shared_ptr<detail::Mail> completion = slot.completion;
+      const std::shared_ptr<detail::TaskMail> completion = slot.completion;
       if (completion != nullptr) {
         co_await completion->event.wait();
         if (completion->error != nullptr) std::rethrow_exception(completion->error);

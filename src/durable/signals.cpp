@@ -55,10 +55,10 @@ void TaskSignals::each(const F& call) const {
   }
 }
 
-std::shared_ptr<detail::Mail> TaskSignals::send(Arrival::Kind kind, std::string name,
-                                                std::string value) {
+std::shared_ptr<detail::TaskMail> TaskSignals::send(Arrival::Kind kind, std::string name,
+                                                    std::string value) {
   // Shared: the sender may be cancelled while it waits for the disk, and the task may end.
-  auto mail = std::make_shared<detail::Mail>();
+  auto mail = std::make_shared<detail::TaskMail>();
   records::Sent::write(flow_.host.payload, *flow_.host.store, kind == Arrival::Kind::signal, name,
                        value);
   Arrival arrival;

@@ -27,8 +27,8 @@ class TaskSignals {
   void put(std::string name, std::string value);
 
   // A signal or a cancel from outside: recorded here, and delivered when it is on the disk.
-  std::shared_ptr<detail::Mail> send(detail::Arrival::Kind kind, std::string name,
-                                     std::string value);
+  std::shared_ptr<detail::TaskMail> send(detail::Arrival::Kind kind, std::string name,
+                                         std::string value);
 
   // ---- For checkpoints ----
   // Everything that waits, as pairs of a name and a value. `whole`: all of it in one text.

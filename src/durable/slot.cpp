@@ -30,7 +30,7 @@ Slot::Slot(FlowState& of, SlotKind what, std::string name, const std::source_loc
 Slot::~Slot() = default;
 
 void Slot::synced(std::exception_ptr error) noexcept { flow.waits.record_synced(error); }
-void Mail::synced(std::exception_ptr failed) noexcept {
+void TaskMail::synced(std::exception_ptr failed) noexcept {
   error = std::move(failed);
   event.set();
   if (flow != nullptr) flow->waits.record_synced(error);

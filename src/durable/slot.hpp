@@ -128,13 +128,13 @@ struct AwaitedSlot : public Slot {
   const ValueType& type;
 };
 
-struct Mail;
+struct TaskMail;
 
 struct PromiseSlot final : public AwaitedSlot {
   using AwaitedSlot::AwaitedSlot;
   void go_live(FlowEffects& effects) override;
   void come() override;
-  std::shared_ptr<Mail> completion;  // by somebody outside
+  std::shared_ptr<TaskMail> completion;  // by somebody outside
 };
 
 struct ChildSlot final : public AwaitedSlot {
@@ -159,7 +159,7 @@ inline StepSlot* Slot::as_step() noexcept {
 
 // For somebody outside who has sent something to a task, and waits until that is on the disk. The
 // sender may go before, and so may the task.
-struct Mail final : public wal::Ticket {
+struct TaskMail final : public wal::Ticket {
   void synced(std::exception_ptr failed) noexcept override;
   FlowState* flow = nullptr;
   ManualResetEvent event;
