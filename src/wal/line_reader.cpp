@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,25 +13,53 @@ std::string LineReader::path(const TaskLog& task, const Position& position) cons
   return directory_ + "/" + (shared ? segment_name(position.file) : task.id.text() + ".wal");
 }
 
+static std::uint64_t block_key(const Position& position, std::uint64_t number) noexcept {
+  return std::uint64_t{position.file} << 32 | number;
+}
+
+// Lines that are asked for one after the other are mostly near each other, but those of one task may
+// be far apart: so parts of segments are kept, and not whole ones. Null: that part cannot be read.
+const std::string* LineReader::block(const TaskLog& task, const Position& position,
+                                     std::uint64_t number) {
+  const std::uint64_t key = block_key(position, number);
+  if (const auto found = blocks_.find(key); found != blocks_.end()) {
+    found->second.used = ++uses_;
+    return &found->second.bytes;
+  }
+  if (blocks_.size() >= kMostBlocks) {
+    blocks_.erase(std::min_element(
+        blocks_.begin(), blocks_.end(),
+        [](const auto& one, const auto& other) { return one.second.used < other.second.used; }));
+  }
+  try {
+    Block& made = blocks_[key];
+    made.used = ++uses_;
+    made.bytes = disk_.read_part(path(task, position), number * kBlock, kBlock);
+    return &made.bytes;
+  } catch (const Error&) {  // the line itself may be good, and is read alone
+    blocks_.erase(key);
+    return nullptr;
+  }
+}
+
 std::string_view LineReader::look(const TaskLog& task, const Position& position, bool anew) {
-  const bool shared = position.file != 0;
-  if (!shared && task_ != task.id) of_task_.reset();
-  task_ = shared ? task_ : task.id;
-  std::unique_ptr<DiskContent>& content = shared ? segments_[position.file] : of_task_;
-  if (content == nullptr && !anew) {
-    const std::string file = path(task, position);
-    const std::uint64_t size = shared ? disk_.size(file) : 0;
-    if (kept_ == 0 || kept_ + size <= kMostKept) {
-      content = disk_.read(file);
-      kept_ += size;
+  if (position.file == 0 && !anew) {
+    if (task_ != task.id || of_task_ == nullptr) of_task_ = disk_.read(path(task, position));
+    task_ = task.id;
+    const std::string_view bytes = of_task_->bytes();
+    return bytes.substr(std::min<std::uint64_t>(position.offset, bytes.size()), position.size);
+  }
+  const std::uint64_t number = position.offset / kBlock;
+  if (anew) {  // the record was written since its block was read, and so were others, perhaps
+    blocks_.erase(block_key(position, number));
+  } else if (const std::string* const bytes = block(task, position, number)) {
+    const std::size_t at = position.offset % kBlock;
+    if (at + position.size <= bytes->size()) {
+      return std::string_view(*bytes).substr(at, position.size);
     }
   }
-  if (content == nullptr || anew) {
-    one_line_ = disk_.read_part(path(task, position), position.offset, position.size);
-    return one_line_;
-  }
-  const std::string_view bytes = content->bytes();
-  return bytes.substr(std::min<std::uint64_t>(position.offset, bytes.size()), position.size);
+  one_line_ = disk_.read_part(path(task, position), position.offset, position.size);
+  return one_line_;
 }
 
 std::string LineReader::read(const TaskLog& task, const Position& position) {
@@ -73,8 +102,7 @@ RecordView view_of(const std::string& line) noexcept {
 }
 
 void LineReader::forget() noexcept {
-  segments_.clear();
-  kept_ = 0;
+  blocks_.clear();
   of_task_.reset();
 }
 

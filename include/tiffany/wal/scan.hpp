@@ -133,8 +133,8 @@ std::string accepted_line(const Damage& damage);
 // that is there.
 LogIndex scan(Disk& disk, const std::string& directory, Layout layout, bool without_base = false);
 
-// Reads records where a scan has found them. Keeps the segments that it has read, up to 64 MiB of
-// them; from others it reads a line at a time.
+// Reads records where a scan has found them. Keeps the parts of segments that it has read last, up
+// to 64 MiB of them.
 class LineReader {
  public:
   LineReader(Disk& disk, std::string directory) : disk_(disk), directory_(std::move(directory)) {}
@@ -152,9 +152,16 @@ class LineReader {
   std::string path(const TaskLog& task, const Position& position) const;
   Disk& disk_;
   std::string directory_;
-  std::unordered_map<std::uint32_t, std::unique_ptr<DiskContent>> segments_;
-  static constexpr std::uint64_t kMostKept = std::uint64_t{64} << 20;
-  std::uint64_t kept_ = 0;
+  const std::string* block(const TaskLog& task, const Position& position, std::uint64_t number);
+
+  static constexpr std::size_t kBlock = std::size_t{64} << 10;
+  static constexpr std::size_t kMostBlocks = 1024;
+  struct Block {
+    std::uint64_t used = 0;  // the greatest was asked for last
+    std::string bytes;
+  };
+  std::unordered_map<std::uint64_t, Block> blocks_;  // by segment and number in it
+  std::uint64_t uses_ = 0;
   std::string one_line_;
   std::unique_ptr<DiskContent> of_task_;
   Uuid task_;
