@@ -17,8 +17,9 @@ static std::uint64_t block_key(const Position& position, std::uint64_t number) n
   return std::uint64_t{position.file} << 32 | number;
 }
 
-// Lines that are asked for one after the other are mostly near each other, but those of one task may
-// be far apart: so parts of segments are kept, and not whole ones. Null: that part cannot be read.
+// Lines that are asked for one after the other are mostly near each other, but those of one task
+// may be far apart: so parts of segments are kept, and not whole ones. Null: that part cannot be
+// read.
 const std::string* LineReader::block(const TaskLog& task, const Position& position,
                                      std::uint64_t number) {
   const std::uint64_t key = block_key(position, number);
