@@ -1,0 +1,314 @@
+#include "tiffany/serve/http_server.hpp"
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "serve/http_parser.hpp"
+#include "tiffany/base/calendar.hpp"
+#include "tiffany/core/world.hpp"
+#include "tiffany/io/io_error.hpp"
+#include "tiffany/io/serve.hpp"
+#include "tiffany/structure/blocks.hpp"
+
+namespace tiffany::http {
+
+namespace {
+
+// The client is gone, or too slow: there is nobody to answer.
+class ClientGone : public Error {
+ public:
+  explicit ClientGone(const std::string& why) : Error(Errc::io_failed, why) {}
+};
+
+// "Tue, 17 Nov 2026 09:30:00 GMT"; empty in a world without a wall clock.
+std::string date_text() {
+  const auto now = World::current().wall_clock_us();
+  if (!now) return "";
+  constexpr std::array<const char*, 7> kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array<const char*, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::int64_t seconds = *now / 1'000'000;
+  const std::int64_t days = seconds / kSecondsOfDay;
+  const auto of_day = static_cast<int>(seconds % kSecondsOfDay);
+  const Date date = date_of(days);
+  char text[40];
+  std::snprintf(text, sizeof text, "%s, %02u %s %04d %02d:%02d:%02d GMT", kDays[weekday_of(days)],
+                date.day, kMonths[date.month - 1], static_cast<int>(date.year), of_day / 3600,
+                of_day / 60 % 60, of_day % 60);
+  return text;
+}
+
+bool has_no_body(int status) noexcept { return status < 200 || status == 204 || status == 304; }
+
+std::string_view sentence_of_status(int status) noexcept {
+  const std::string_view reason = reason_of(status);
+  return reason.empty() ? std::string_view("Unknown") : reason;
+}
+
+}  // namespace
+
+// ---- Answers ----
+
+std::string Exchange::head_of(const Response& response) const {
+  std::string head = "HTTP/1.1 " + std::to_string(response.status) + " ";
+  head += sentence_of_status(response.status);
+  head += "\r\n";
+  for (const auto& [name, value] : response.headers) {
+    // What is about the message and not about its content is ours.
+    if (same_name(name, "content-length") || same_name(name, "transfer-encoding") ||
+        same_name(name, "connection")) {
+      continue;
+    }
+    head += name + ": " + value + "\r\n";
+  }
+  if (!response.headers.has("date")) {
+    if (const std::string date = date_text(); !date.empty()) head += "date: " + date + "\r\n";
+  }
+  if (last_) head += "connection: close\r\n";
+  return head;
+}
+
+Task<void> Exchange::send(std::string_view bytes) {
+  // The bound is for no progress at all, so what is long is sent in parts.
+  constexpr std::size_t kPart = std::size_t{256} << 10;
+  while (!bytes.empty()) {
+    const std::string_view part = bytes.substr(0, kPart);
+    const auto sent = co_await within(limits_.write_time, stream_.write(part));
+    if (sent.timed_out()) throw ClientGone("A client did not read its answer in time.");
+    bytes.remove_prefix(part.size());
+  }
+}
+
+Task<void> Exchange::respond(Response response) {
+  if (begun_) throw Error(Errc::bad_argument, "A request was answered twice.");
+  begun_ = true;
+  std::string text = head_of(response);
+  if (!has_no_body(response.status)) {
+    text += "content-length: " + std::to_string(response.body.size()) + "\r\n";
+  }
+  text += "\r\n";
+  if (request_.method != "HEAD" && !has_no_body(response.status)) text += response.body;
+  co_await send(text);
+}
+
+Task<void> Exchange::begin(Response head) {
+  if (begun_) throw Error(Errc::bad_argument, "A request was answered twice.");
+  begun_ = true;
+  streaming_ = true;
+  chunked_ = !request_.old;
+  if (!chunked_) last_ = true;  // the end of the connection is the end of the answer
+  std::string text = head_of(head);
+  if (chunked_) text += "transfer-encoding: chunked\r\n";
+  text += "\r\n";
+  co_await send(text);
+}
+
+Task<void> Exchange::write(std::string_view piece) {
+  if (!streaming_)
+    throw Error(Errc::bad_argument, "A piece of an answer was written before begin().");
+  if (piece.empty() || request_.method == "HEAD") co_return;  // an empty chunk would be the end
+  if (!chunked_) {
+    co_await send(piece);
+    co_return;
+  }
+  char size[24];
+  const int length = std::snprintf(size, sizeof size, "%zx\r\n", piece.size());
+  std::string text(size, static_cast<std::size_t>(length));
+  text += piece;
+  text += "\r\n";
+  co_await send(text);
+}
+
+Task<void> Exchange::finish() {
+  if (streaming_ && chunked_ && request_.method != "HEAD") co_await send("0\r\n\r\n");
+}
+
+// ---- Connections ----
+
+class Server::Connection {
+ public:
+  Connection(Server& server, AnyStream stream) : server_(server), stream_(std::move(stream)) {
+    ++server_.connections_;
+  }
+  ~Connection() {
+    server_.idle_.erase(&stream_);
+    --server_.connections_;
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  Task<void> run() {
+    for (std::uint64_t count = 1; !server_.stopping_; ++count) {
+      std::optional<Request> request;
+      std::optional<HttpError> refused;
+      try {
+        request = co_await next_request();
+      } catch (const HttpError& error) {
+        refused = error;
+      } catch (const IoError&) {
+        co_return;  // gone
+      }
+      if (refused) {
+        co_await refuse(*refused);
+        co_return;
+      }
+      if (!request) co_return;
+      ++server_.requests_;
+      const bool last = !request->keep_alive || count >= server_.limits_.requests;
+      Exchange exchange(stream_, std::move(*request), server_.limits_, last);
+      if (!co_await answer(exchange)) co_return;
+    }
+  }
+
+ private:
+  // Nothing: the connection was closed, or nothing came for too long.
+  Task<std::optional<Request>> next_request() {
+    detail::ParserLimits bounds;
+    bounds.head = server_.limits_.head;
+    bounds.body = server_.limits_.body;
+    detail::MessageParser parser(detail::MessageParser::Side::request, bounds);
+    bool continued = false;
+    Time head_due{};
+    for (;;) {
+      while (!buffer_.empty() && !parser.complete()) {
+        const std::size_t taken = parser.take(buffer_);
+        if (taken == 0) break;
+        buffer_.erase(0, taken);
+      }
+      if (parser.complete()) co_return parser.request();
+      if (!continued && parser.expects_continue()) {
+        continued = true;
+        co_await within(server_.limits_.write_time,
+                        stream_.write(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")));
+      }
+      const bool nothing = buffer_.empty() && !parser.head_complete();
+      Duration longest = server_.limits_.body_time;
+      if (nothing) {
+        longest = server_.limits_.idle_time;
+        head_due = Time{};
+      } else if (!parser.head_complete()) {
+        const Time now = Scheduler::require("an HTTP server").deadline_in(Duration::zero());
+        if (head_due == Time{}) head_due = now + server_.limits_.head_time;
+        if (now >= head_due) throw HttpError(408, "The head of the request took too long.");
+        longest = head_due - now;
+      }
+      if (nothing) server_.idle_.insert(&stream_);
+      std::array<char, 16384> room;
+      const auto came = co_await within(longest, stream_.read(room));
+      server_.idle_.erase(&stream_);
+      if (came.timed_out()) {
+        if (nothing) co_return std::nullopt;
+        throw HttpError(408, "The request took too long.");
+      }
+      if (came.value() == 0) {
+        if (nothing) co_return std::nullopt;
+        throw HttpError(400, "The connection ended in the middle of a request.");
+      }
+      buffer_.append(room.data(), came.value());
+    }
+  }
+
+  // False: the connection is over.
+  Task<bool> answer(Exchange& exchange) {
+    std::optional<HttpError> refused;
+    std::exception_ptr failed;
+    try {
+      co_await server_.handler_.handle(exchange);
+      if (!exchange.begun()) {
+        refused.emplace(500, "The server has no answer to this request.");
+      }
+    } catch (const ClientGone&) {
+      co_return false;
+    } catch (const IoError&) {
+      if (exchange.begun()) co_return false;  // most likely of this connection
+      failed = std::current_exception();
+    } catch (const HttpError& error) {
+      refused = error;
+      if (exchange.begun()) failed = std::current_exception();
+    } catch (const Cancelled&) {
+      throw;
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    // What was begun cannot be taken back: the client must see that it is not whole.
+    if (failed != nullptr && exchange.begun()) std::rethrow_exception(failed);
+    if (failed != nullptr) refused.emplace(500, "The server failed to answer this request.");
+    try {
+      if (refused) {
+        if (failed != nullptr) exchange.close_after();
+        co_await exchange.respond(Response(refused->status(), "text/plain; charset=utf-8",
+                                           std::string(refused->what()) + "\n"));
+      } else {
+        co_await exchange.finish();
+      }
+    } catch (const ClientGone&) {
+      co_return false;
+    } catch (const IoError&) {
+      co_return false;
+    }
+    if (failed != nullptr) std::rethrow_exception(failed);  // reported by the scope of the server
+    co_return !exchange.last();
+  }
+
+  // A request that is none, or beyond a bound: answered, and the connection is over. Some of what
+  // the client still sends is read, or it might not see the answer.
+  Task<void> refuse(const HttpError& error) {
+    Request unknown;
+    unknown.keep_alive = false;
+    Exchange exchange(stream_, std::move(unknown), server_.limits_, true);
+    try {
+      co_await exchange.respond(
+          Response(error.status(), "text/plain; charset=utf-8", std::string(error.what()) + "\n"));
+      co_await stream_.finish_writing();
+      co_await within(std::chrono::seconds(1), read_away());
+    } catch (const ClientGone&) {
+    } catch (const IoError&) {
+    }
+  }
+  Task<void> read_away() {
+    std::array<char, 4096> room;
+    for (int i = 0; i < 256; ++i) {
+      if (co_await stream_.read(room) == 0) co_return;
+    }
+  }
+
+  Server& server_;
+  AnyStream stream_;
+  std::string buffer_;  // what has come and is not part of a request yet
+};
+
+Task<void> Server::serve_stream(AnyStream stream) {
+  Connection connection(*this, std::move(stream));
+  co_await connection.run();
+}
+
+namespace {
+
+Task<void> serve_socket(Socket client, Server* server) {
+  return server->serve_stream(AnyStream(std::move(client)));
+}
+
+}  // namespace
+
+Task<void> Server::serve(Listener& listener) {
+  struct Listed {
+    std::unordered_set<Listener*>& all;
+    Listener* listener;
+    ~Listed() { all.erase(listener); }
+  };
+  if (stopping_) co_return;
+  listeners_.insert(&listener);
+  const Listed listed{listeners_, &listener};
+  co_await tiffany::serve(listener, ServeOptions().most(limits_.connections), serve_socket, this);
+}
+
+void Server::stop() noexcept {
+  stopping_ = true;
+  for (Listener* const listener : listeners_) listener->close();
+  for (AnyStream* const stream : idle_) stream->close();
+}
+
+}  // namespace tiffany::http
