@@ -78,9 +78,9 @@ Durable<int> batch(Flow& flow, std::string directory) {
       running.push_back(co_await flow.spawn<Digest>("digest", directory, names[next++]));
       continue;
     }
-    const std::size_t first = co_await flow.race(running);
-    digests.push_back(co_await running[first]);
-    running.erase(running.begin() + static_cast<std::ptrdiff_t>(first));
+    const auto first = co_await flow.race(running);
+    digests.push_back(first.value);
+    running.erase(running.begin() + static_cast<std::ptrdiff_t>(first.index));
   }
   std::sort(digests.begin(), digests.end(),
             [](const Digest& a, const Digest& b) { return a.file < b.file; });

@@ -75,9 +75,8 @@ Durable<std::string> order(Flow& flow, Order order) {
   // Answered until the guard goes.
   const auto query = flow.on_query(
       "waits for", [&] { return approval.arrived() ? std::string() : approval.id().text(); });
-  const std::size_t first = co_await flow.race(approval, three_days);
-  bool approved = false;
-  if (first == 0) approved = co_await approval;
+  auto first = co_await flow.race(approval, three_days);
+  const bool approved = first.index == 0 && first.get<0>();
   if (!approved) co_return "not approved";
 
   std::string problem;

@@ -22,7 +22,7 @@ void require_nothing_under_way(const FlowState& flow) {
     throw Error(Errc::durable_misuse,
                 "A checkpoint cannot be made while " + std::string(name_of(slot->kind)) + " \"" +
                     slot->id + "\" is under way; await it" +
-                    (slot->kind == SlotKind::child ? "." : ", or drop its handle."));
+                    (slot->outlives_handle() ? "." : ", or drop its handle."));
   }
 }
 

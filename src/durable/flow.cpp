@@ -68,6 +68,10 @@ Slot* issue_step(FlowState& flow, std::string_view name, const StepOptions& opti
                  const std::source_location& site) {
   return flow.steps.issue(name, options, code, site);
 }
+Slot* begin_kept_step(FlowState& flow, const std::string& name, std::unique_ptr<KeptStep> code,
+                      const ValueType& type, const std::source_location& site) {
+  return flow.steps.issue_kept(name, std::move(code), type, site);
+}
 Slot* issue_timer(FlowState& flow, const std::string&, const std::string& delay, const ValueType&,
                   const std::source_location& site) {
   return issue_timer(flow, Duration(std::stoll(delay)), site);
@@ -78,6 +82,7 @@ Slot* issue_promise(FlowState& flow, const std::string& name, const std::string&
 }
 
 Task<void> nothing() { co_return; }
+KeptStep::~KeptStep() = default;
 
 void SleepCall::issue() { slot_ = issue_timer(flow(), delay_, site()); }
 void SleepCall::finish() { slot_value(flow(), slot_); }
@@ -97,33 +102,27 @@ void SeveralCall::issue() {
     }
   }
 }
-bool RaceCall::ready() const { return std::any_of(slots_.begin(), slots_.end(), slot_arrived); }
-std::size_t RaceCall::finish() const {
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (slot_arrived(slots_[i])) return i;
-  }
-  flow().check_cancelled();
-  return 0;
-}
-bool AnyCall::ready() const {
+bool FirstCall::ready() const {
+  if (what_ == First::settled) return std::any_of(slots_.begin(), slots_.end(), slot_arrived);
   return std::all_of(slots_.begin(), slots_.end(), slot_arrived) ||
          std::any_of(slots_.begin(), slots_.end(), succeeded);
 }
-std::size_t AnyCall::finish() const {
-  const auto first = std::find_if(slots_.begin(), slots_.end(), succeeded);
+std::size_t FirstCall::decided() const {
+  const auto first = std::find_if(slots_.begin(), slots_.end(),
+                                  what_ == First::settled ? slot_arrived : succeeded);
   if (first != slots_.end()) return static_cast<std::size_t>(first - slots_.begin());
   flow().check_cancelled();
   throw Error(Errc::durable_failed, "All " + std::to_string(slots_.size()) +
                                         " failed; the first: " + slots_.front()->value);
 }
-bool all_or_one_failed(const std::vector<Slot*>& slots) noexcept {
-  return std::all_of(slots.begin(), slots.end(), slot_arrived) ||
-         std::any_of(slots.begin(), slots.end(),
+bool GatherBase::ready() const {
+  return std::all_of(slots_.begin(), slots_.end(), slot_arrived) ||
+         std::any_of(slots_.begin(), slots_.end(),
                      [](const Slot* slot) { return slot_arrived(slot) && slot->failed; });
 }
-void throw_first_failure(FlowState& flow, const std::vector<Slot*>& slots) {
-  for (const Slot* slot : slots) {
-    if (slot_arrived(slot) && slot->failed) slot_value(flow, slot);
+void GatherBase::throw_first_failure() const {
+  for (const Slot* slot : slots_) {
+    if (slot_arrived(slot) && slot->failed) slot_value(flow(), slot);
   }
 }
 

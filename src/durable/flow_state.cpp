@@ -80,6 +80,7 @@ void FlowState::settle(Slot& slot, RecordType record, std::string value, bool fa
                        const std::shared_ptr<detail::TaskMail>& mail) {
   if (slot.recorded) return;
   const detail::StepSlot* const step = slot.as_step();
+  if (step != nullptr && comparison.stopped()) return;  // nothing more is appended
   if (failed) {
     detail::make_recordable_sentence(value);
   } else if (step != nullptr) {  // everything else was checked when it came

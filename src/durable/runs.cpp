@@ -158,6 +158,7 @@ Task<void> Runs::run(HostedTask* entry) {
   flow.task = host_.scheduler->running();
   std::string result;
   DurableStatus status = DurableStatus::completed;
+  bool stopped = false;
   try {
     for (;;) {
       std::optional<Durable<std::string>> code = code_of(*entry);
@@ -177,7 +178,8 @@ Task<void> Runs::run(HostedTask* entry) {
     status = DurableStatus::cancelled;
     result = e.what();
   } catch (const Cancelled&) {
-    throw;
+    if (!flow.steps.any_behind()) throw;
+    stopped = true;
   } catch (const std::exception& e) {
     status = DurableStatus::failed;
     result = e.what();
@@ -186,6 +188,9 @@ Task<void> Runs::run(HostedTask* entry) {
     result = "something that is no std::exception was thrown";
   }
   if (flow.code.answers != nullptr) flow.code.answers->clear();  // what they look at is gone
+  // Steps refer to the flow, and do not outlive the code.
+  if (flow.steps.any_behind()) co_await shield(flow.steps.end_behind());
+  if (stopped) host_.scheduler->throw_cancelled();
   // Code that is stopped from outside has not ended, whatever it makes of it.
   if (flow.waits.unwinding() || entry->broken != nullptr) co_return;
   if (flow.comparison.stopped() || !flow.waits.finish()) co_return;

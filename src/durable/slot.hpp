@@ -88,12 +88,17 @@ struct StepSlot final : public Slot {
   StepSlot(FlowState& of, std::string name, const std::source_location& where)
       : Slot(of, SlotKind::step, std::move(name), where) {}
   void go_live(FlowEffects& effects) override;
-  bool outlives_handle() const noexcept override { return recorded || running; }
+  // A step that was begun goes on: the log is the same whenever its handle was dropped.
+  bool outlives_handle() const noexcept override { return recorded || running || kept != nullptr; }
+  const ValueType* value_type() const noexcept override { return type; }
   void write_result(std::string& payload, const std::string& result, bool error,
                     bool uncertain) const override;
 
-  std::string hash;  // of its arguments
-  StepCode* code = nullptr;
+  std::string hash;                      // of its arguments
+  StepCode* code = nullptr;              // in the frame that waits for the step, or `kept`
+  std::unique_ptr<KeptStep> kept{};      // of a step that goes on behind its statement
+  const ValueType* type = nullptr;       // of such a step
+  std::unique_ptr<wal::Synced> start{};  // that such a step begins has to be on the disk first
   const StepOptions* options = nullptr;
   int attempts = 0;
   bool begun = false;    // the log has its StepStart

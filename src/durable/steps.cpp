@@ -117,6 +117,12 @@ void detail::Heartbeat::synced(std::exception_ptr error) noexcept {
 
 detail::Slot* Steps::issue(std::string_view name, const StepOptions& options,
                            detail::StepCode& code, const std::source_location& site) {
+  return ask(name, options, code, nullptr, nullptr, site);
+}
+
+detail::Slot* Steps::ask(std::string_view name, const StepOptions& options, detail::StepCode& code,
+                         std::unique_ptr<detail::KeptStep> kept, const detail::ValueType* type,
+                         const std::source_location& site) {
   options.check();
   std::string id = flow_.code.names.next(name);
   std::string hash = hash_of(options.about);
@@ -127,6 +133,8 @@ detail::Slot* Steps::issue(std::string_view name, const StepOptions& options,
   step.hash = std::move(hash);
   step.code = &code;
   step.options = &options;
+  step.kept = std::move(kept);
+  step.type = type;
   if (recorded != nullptr) {
     step.begun = recorded->begun;
     step.attempts = recorded->attempts;
@@ -145,7 +153,9 @@ detail::Slot* Steps::issue(std::string_view name, const StepOptions& options,
 void Steps::begin(StepSlot& step) {
   step.attempts = 1;
   step.ask = back_;  // it may have run in the process before, and its record have been lost
-  if (step.options->effect == StepEffect::at_most_once || back_) {
+  if (step.kept != nullptr) {
+    begin_behind(step);
+  } else if (step.options->effect == StepEffect::at_most_once || back_) {
     begin_runner(step);
   } else if (step.code->suspends()) {
     record_start(step, &step.site, Level::lazy);
@@ -244,7 +254,11 @@ void Steps::plan_next_attempt(StepSlot& step) {
 void Steps::begin_runner(StepSlot& step) {
   step.running = true;
   step.entered = false;
-  busy_ = &step;
+  if (step.kept != nullptr) {
+    behind_.push_back(&step);
+  } else {
+    busy_ = &step;
+  }
   step.runner = flow_.host.scheduler->spawn(&Steps::run, this, &step).named(step.id);
 }
 
@@ -256,9 +270,7 @@ struct Steps::Ended {
   }
   ~Ended() {
     steps.flow_.host.callers.leave(runner);
-    step.running = false;
-    steps.busy_ = nullptr;
-    steps.flow_.waits.step_ended();
+    steps.runner_ended(step);
   }
   Ended(const Ended&) = delete;
   Ended& operator=(const Ended&) = delete;
@@ -285,7 +297,11 @@ Task<void> Steps::make_attempts(StepSlot* step) {
   // What led here, and that it begins, must be on the disk before it does. And so it must be if the
   // process before may have died of it: the attempt counts. Of all other steps nobody waits for
   // that.
-  if (once || back_) {
+  if (step->start != nullptr) {
+    co_await step->start->event.wait();
+    if (step->start->error != nullptr) std::rethrow_exception(step->start->error);
+    step->start.reset();
+  } else if (once || back_) {
     wal::Synced synced;
     record_start(*step, step->begun ? nullptr : &step->site, Level::sync, &synced);
     co_await synced.event.wait();

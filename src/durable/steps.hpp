@@ -1,11 +1,13 @@
-// The steps of one durable task: how one is asked for, begun, tried again, and ended. At most one
-// is under way, because the code waits for it.
+// The steps of one durable task: how one is asked for, begun, tried again, and ended. The code
+// waits for one at most in the frame that has its code; others were begun behind it.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "durable/slot.hpp"
 
@@ -18,6 +20,8 @@ class Steps {
 
   detail::Slot* issue(std::string_view name, const StepOptions& options, detail::StepCode& code,
                       const std::source_location& site);
+  detail::Slot* issue_kept(std::string_view name, std::unique_ptr<detail::KeptStep> code,
+                           const detail::ValueType& type, const std::source_location& site);
   // One that the log does not have.
   void begin(StepSlot& step);
   // One that the log has, without a result.
@@ -34,8 +38,13 @@ class Steps {
   void record_heartbeat(StepSlot& step);
   void heard_from(StepSlot& step) const noexcept;
 
-  // Cancels the step that is under way. True: there is none, or not any more.
+  // Cancels the step that the code waits for in its own frame. True: there is none, or not any
+  // more.
   bool stop(std::string_view why) noexcept;
+  // Steps that were begun behind the code are under way.
+  bool any_behind() const noexcept { return !behind_.empty(); }
+  // Cancels them, and returns when none works any more. The code is gone.
+  Task<void> end_behind();
   // The code of a step runs in the task itself.
   bool runs_here() const noexcept { return runs_here_; }
   void loaded() noexcept { back_ = true; }
@@ -43,6 +52,12 @@ class Steps {
 
  private:
   struct Ended;
+  class Join;
+  detail::Slot* ask(std::string_view name, const StepOptions& options, detail::StepCode& code,
+                    std::unique_ptr<detail::KeptStep> kept, const detail::ValueType* type,
+                    const std::source_location& site);
+  void begin_behind(StepSlot& step);
+  void runner_ended(StepSlot& step) noexcept;
   void run_here(StepSlot& step);
   void record_start(StepSlot& step, const std::source_location* site, wal::Level level,
                     wal::Ticket* ticket = nullptr);
@@ -57,8 +72,10 @@ class Steps {
   std::int64_t wall_after(Duration delay) const noexcept;
 
   FlowState& flow_;
-  StepSlot* busy_ = nullptr;  // the step that a task works for
-  bool back_ = false;         // the log was loaded, and no step has ended since
+  StepSlot* busy_ = nullptr;       // the step of the frame that waits, which a task works for
+  std::vector<StepSlot*> behind_;  // those that were begun behind, which tasks work for
+  Join* join_ = nullptr;           // waits for the last of them
+  bool back_ = false;              // the log was loaded, and no step has ended since
   bool runs_here_ = false;
 };
 

@@ -174,9 +174,9 @@ Durable<std::string> races(Flow& flow) {
   std::string text;
   try {
     for (;;) {
-      const std::size_t first = co_await flow.race(all);
-      text += std::to_string(co_await all[first]);
-      all.erase(all.begin() + static_cast<std::ptrdiff_t>(first));
+      const auto first = co_await flow.race(all);
+      text += std::to_string(first.value);
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(first.index));
     }
   } catch (const DurableCancelled&) {
     text += " cancelled";

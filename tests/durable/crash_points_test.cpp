@@ -50,8 +50,8 @@ Durable<std::string> order(Flow& flow, std::string what) {
   auto approval = co_await flow.promise<bool>("approval");
   publish("approval of " + what, approval.id());
   auto deadline = co_await flow.timer(72h);
-  const std::size_t first = co_await flow.race(approval, deadline);
-  if (first == 1 || !co_await approval) {
+  const auto first = co_await flow.race(approval, deadline);
+  if (first.index == 1 || !co_await approval) {
     const auto path = flow.enter("undo");
     co_await flow.step("refund", apply);
     co_return "refunded " + flow.uuid().text();
@@ -96,7 +96,8 @@ Durable<std::string> saga(Flow& flow) {
   }
   auto left = co_await flow.timer(10s);
   auto right = co_await flow.timer(5s);
-  text += std::to_string(co_await flow.race(left, right));
+  const auto first = co_await flow.race(left, right);
+  text += std::to_string(first.index);
   co_await flow.step("undo one", apply);
   co_await left;
   throw std::runtime_error(text);

@@ -37,7 +37,7 @@ Durable<int> parcel(Flow& flow, int weight) {
   const int price = co_await flow.step("weigh", [&] { return weight * 3; });
   auto paid = co_await flow.promise<bool>("paid");
   auto late = co_await flow.timer(48h);
-  if (const std::size_t first = co_await flow.race(paid, late); first == 1) co_return -1;
+  if (const auto first = co_await flow.race(paid, late); first.index == 1) co_return -1;
   co_await flow.step("pack", [&] { ++packed; });
   co_return price;
 }

@@ -43,7 +43,7 @@ class Body {
       while (state_.round < 3) {
         choices_ = Random(seed_ * 1000 + static_cast<std::uint64_t>(state_.round), "choices");
         const std::uint64_t calls = 1 + choices_.below(5);
-        for (std::uint64_t i = 0; i < calls; ++i) co_await call(choices_.below(12));
+        for (std::uint64_t i = 0; i < calls; ++i) co_await call(choices_.below(13));
         ++state_.round;
         if (checkpoints) co_await flow_.checkpoint(state_);
       }
@@ -131,9 +131,13 @@ class Body {
       case 10: {
         auto timer = co_await flow_.timer(std::chrono::seconds(number));
         auto other = co_await flow_.timer(std::chrono::seconds(50));
-        see(std::to_string(co_await flow_.race(timer, other)));
+        const auto first = co_await flow_.race(timer, other);
+        see(std::to_string(first.index));
         break;
       }
+      case 11:
+        co_await steps_at_once(number);
+        break;
       default:
         co_await flow_.step("once", StepOptions().retry(Retry(3, 1s)), [](Attempt& attempt) {
           if (attempt.number() < 2) throw std::runtime_error("not yet");
@@ -149,10 +153,10 @@ class Body {
       auto [x, y] = co_await flow_.gather(a, b);
       see(x + y);
     } else {
-      const std::size_t first = co_await flow_.race(a, b);
-      see(std::to_string(first));
-      see(co_await (first == 0 ? b : a));
-      see(co_await (first == 0 ? a : b));
+      const auto first = co_await flow_.race(a, b);
+      see(std::to_string(first.index));
+      see(co_await (first.index == 0 ? b : a));
+      see(co_await (first.index == 0 ? a : b));
     }
   }
 
@@ -164,17 +168,52 @@ class Body {
     }
     if (number % 2 == 0) co_await flow_.sleep(std::chrono::seconds(number));
     while (!all.empty()) {
-      const std::size_t first = co_await flow_.race(all);
+      std::size_t first = 0;
       std::string got;
       try {
-        got = std::to_string(co_await all[first]);
+        const auto won = co_await flow_.race(all);
+        first = won.index;
+        got = std::to_string(won.value);
       } catch (const Error& e) {
         if (e.code() == Errc::durable_cancelled) throw;
+        while (!all[first].arrived()) ++first;
         got = e.what();
       }
       see(std::to_string(first) + ":" + got);
       all.erase(all.begin() + static_cast<std::ptrdiff_t>(first));
     }
+  }
+
+  static Task<int> at_once(Attempt& attempt, int number) {
+    co_await sleep(std::chrono::milliseconds(number * 37 % 100));
+    note(attempt);
+    if (number % 7 == 0) throw std::runtime_error("seven");
+    co_return number;
+  }
+  static int plain_at_once(Attempt& attempt, int number) {
+    note(attempt);
+    return number;
+  }
+  // Steps that were begun, of which one is dropped and one may be left to the end of the task.
+  Durable<void> steps_at_once(int number) {
+    auto a = co_await flow_.begin_step("at once", at_once, number);
+    auto b = co_await flow_.begin_step("at once", at_once, number + 1);
+    auto c = co_await flow_.begin_step("plain at once", plain_at_once, number);
+    {
+      auto dropped = co_await flow_.begin_step("at once", at_once, number + 2);
+    }
+    auto late = co_await flow_.timer(50ms);
+    try {
+      const auto won = co_await flow_.race(a, b, late);
+      see(std::to_string(won.index));
+      auto [x, y, z] = co_await flow_.gather(a, b, c);
+      see(std::to_string(x + y + z));
+    } catch (const Error& e) {
+      if (e.code() == Errc::durable_cancelled) throw;
+      see(e.what());
+    }
+    // A checkpoint is refused while a step is under way.
+    co_await flow_.sleep(1s);
   }
 
   void publish(const Uuid& id) {

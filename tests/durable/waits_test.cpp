@@ -26,10 +26,10 @@ Durable<std::string> timers(Flow& flow) {
   {
     auto dropped = co_await flow.timer(1h);
   }
-  const std::size_t first = co_await flow.race(late, early);
+  const auto first = co_await flow.race(late, early);
   const std::int64_t then = flow.now();
   co_await late;
-  std::string text = "timer " + std::to_string(first) + " after ";
+  std::string text = "timer " + std::to_string(first.index) + " after ";
   text += std::to_string((flow.now() - then) / 1000000);
   co_await flow.sleep(0s);
   try {
@@ -198,9 +198,9 @@ Durable<std::string> collects(Flow& flow) {
   co_await flow.sleep(1h);
   std::string text;
   while (!all.empty()) {
-    const std::size_t first = co_await flow.race(all);
-    text += std::to_string(co_await all[first]);
-    all.erase(all.begin() + static_cast<std::ptrdiff_t>(first));
+    const auto first = co_await flow.race(all);
+    text += std::to_string(first.value);
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(first.index));
     co_await flow.step("note", [&] { effects.push_back(text); });
   }
   co_return text;
@@ -312,8 +312,8 @@ Durable<std::string> takes_any(Flow& flow) {
   if (CrashTest::alive()) promises = {a.id(), b.id(), c.id()};
   std::string text;
   try {
-    const std::size_t first = co_await flow.any(a, b, c);
-    text = std::to_string(first);
+    const auto first = co_await flow.any(a, b, c);
+    text = std::to_string(first.index);
   } catch (const Error& e) {
     text = e.what();
   }

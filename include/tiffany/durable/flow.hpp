@@ -9,9 +9,13 @@
 //   auto child = co_await flow.spawn("ship", order);                     another durable task
 //   co_await ok                                                          the value of a handle,
 //                                                                        when it has come
-//   co_await flow.race(ok, timer)                                        which of them came first
-//   co_await flow.any(one, other)                                        which of them succeeded
+//   auto sent = co_await flow.begin_step("send", send, order);           a step that goes on behind
+//                                                                        this statement
+//   auto won = co_await flow.race(ok, timer)                             which of them came first,
+//                                                                        and its value
+//   auto won = co_await flow.any(one, other)                             which of them succeeded
 //                                                                        first
+//   auto [a, b] = co_await flow.gather(one, other)                       all of them
 //   Signal s = co_await flow.signal<Signal>("changed");
 //   auto s = co_await flow.signal_within<Signal>(24h, "changed");        an optional: perhaps
 //                                                                        nobody sent one
@@ -52,6 +56,7 @@
 #include "tiffany/base/random.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/base/uuid.hpp"
+#include "tiffany/durable/begin_step.hpp"
 #include "tiffany/durable/calls.hpp"
 #include "tiffany/durable/durable.hpp"
 #include "tiffany/durable/several_calls.hpp"
@@ -87,6 +92,7 @@ class Flow {
     std::string text;
     Site site;
   };
+  using StepName = TypeName;
 
   explicit Flow(FlowState& state) noexcept : state_(&state) {}
   Flow(const Flow&) = delete;
@@ -106,6 +112,25 @@ class Flow {
                   "pass that (GCC 12 destroys owning captures twice in an awaited expression)");
     return detail::StepCall<std::decay_t<F>>(*state_, name, std::move(options), std::forward<F>(fn),
                                              site);
+  }
+
+  // Begins a step and gives its handle: several run at a time, and race with timers, promises and
+  // children. `fn` is a function or a lambda without captures; `fn` and `args` are kept, and the
+  // arguments are part of the key of the step. A step whose handle is dropped goes on. The end of
+  // the code cancels and awaits those that are under way: await what must be done. Crash: a step
+  // without an end in the log is begun again when the task comes back, by its class
+  // (durable/step.hpp).
+  template <class F, class... Args>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, StepOptions>)
+  auto begin_step(StepName name, F&& fn, Args&&... args) {
+    return begin_step(std::move(name), StepOptions(), std::forward<F>(fn),
+                      std::forward<Args>(args)...);
+  }
+  template <class F, class... Args>
+  auto begin_step(StepName name, StepOptions options, F&& fn, Args&&... args) {
+    return detail::make_begin_step<std::decay_t<F>>(*state_, std::move(name.text),
+                                                    std::move(options), name.site, fn,
+                                                    std::forward<Args>(args)...);
   }
 
   // Until that much time has passed on the clock of the wall, counted from the first time it was
@@ -132,29 +157,40 @@ class Flow {
                                  detail::arguments_json(detail::unmoved(args)...), type.site);
   }
 
+  // All values in the order of the handles, as Gathered, or as a vector for a vector; or what the
+  // first failure says, thrown. The others go on.
   template <class... Ts>
   detail::GatherCall<Ts...> gather(const DurableHandle<Ts>&... handles) {
     return detail::GatherCall<Ts...>(*state_, slots(handles...), Site::current());
   }
+  template <class T>
+  detail::GatherMany<T> gather(const std::vector<DurableHandle<T>>& handles,
+                               Site site = Site::current()) {
+    return detail::GatherMany<T>(*state_, slots_of(handles), site);
+  }
+  // The first that came: its index and its value, as Won; what it failed with is thrown. The others
+  // stay with their handles.
   template <class... Ts>
-  detail::RaceCall race(const DurableHandle<Ts>&... handles) {
+  auto race(const DurableHandle<Ts>&... handles) {
     static_assert(sizeof...(Ts) > 0, "a race needs something to wait for");
-    return detail::RaceCall(*state_, slots(handles...), Site::current());
+    return detail::FirstOf<Ts...>(*state_, detail::First::settled, slots(handles...),
+                                  Site::current());
   }
   template <class T>
-  detail::RaceCall race(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
-    return detail::RaceCall(*state_, slots_of(handles), site);
+  auto race(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
+    return detail::FirstOfMany<T>(*state_, detail::First::settled, slots_of(handles), site);
   }
   // As race, but what failed does not count. Throws when all of them have, with the sentence of the
   // first of these.
   template <class... Ts>
-  detail::AnyCall any(const DurableHandle<Ts>&... handles) {
+  auto any(const DurableHandle<Ts>&... handles) {
     static_assert(sizeof...(Ts) > 0, "any needs something to wait for");
-    return detail::AnyCall(*state_, slots(handles...), Site::current());
+    return detail::FirstOf<Ts...>(*state_, detail::First::success, slots(handles...),
+                                  Site::current());
   }
   template <class T>
-  detail::AnyCall any(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
-    return detail::AnyCall(*state_, slots_of(handles), site);
+  auto any(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
+    return detail::FirstOfMany<T>(*state_, detail::First::success, slots_of(handles), site);
   }
 
   // The next value that came under that name.

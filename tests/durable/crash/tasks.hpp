@@ -144,8 +144,8 @@ inline Durable<Value> sleeper(Flow& flow, int number) {
   }
   auto soon = co_await flow.timer(2ms);
   auto late = co_await flow.timer(1h);
-  const std::size_t first = co_await flow.race(late, soon);
-  co_return effect.value * 2 + static_cast<Value>(first);
+  const auto first = co_await flow.race(late, soon);
+  co_return effect.value * 2 + static_cast<Value>(first.index);
 }
 
 inline Durable<Value> approved(Flow& flow, int number) {
@@ -156,9 +156,9 @@ inline Durable<Value> approved(Flow& flow, int number) {
   co_await flow.step("ask", patient(),
                      [&] { line->ask("P " + std::to_string(number) + " " + id.text()); });
   auto too_late = co_await flow.timer(1h);
-  const std::size_t first = co_await flow.race(approval, too_late);
-  if (first != 0) throw std::logic_error("an hour is over");
-  effect.value += co_await approval;
+  auto first = co_await flow.race(approval, too_late);
+  if (first.index != 0) throw std::logic_error("an hour is over");
+  effect.value += first.get<0>();
   effect.index = 2;
   co_return co_await transactional(flow, effect);
 }
@@ -177,9 +177,9 @@ inline Durable<Value> parent(Flow& flow, int number) {
   Value sum = 0;
   for (int k = 0; k < 5; ++k) {
     if (running.size() == 2) {
-      const std::size_t first = co_await flow.race(running);
-      sum += co_await running[first];
-      running.erase(running.begin() + static_cast<std::ptrdiff_t>(first));
+      const auto first = co_await flow.race(running);
+      sum += first.value;
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(first.index));
     }
     running.push_back(co_await flow.spawn<Value>("child", name(k), Value{k}));
   }
