@@ -138,6 +138,7 @@ void Scheduler::cancel(TaskRecord& task, CancelReasonPtr reason) noexcept {
   if (task.settled() || task.own_reason() != nullptr) return;
   ++counters_.cancels;
   task.keep_reason(std::move(reason));
+  if (observer_ != nullptr) observer_->cancel_asked(task);
   refresh_cancel(task);
 }
 
@@ -162,6 +163,16 @@ void Scheduler::refresh_cancel(TaskRecord& task) noexcept {
   }
 }
 
+void Scheduler::leaves_wait(const TaskRecord& task) noexcept {
+  if (task.state_ == TaskState::pending) {
+    --held_;
+    return;
+  }
+  const WaitKind kind = task.waiting_on_->parked_for();
+  ++counters_.withdrawn_by[static_cast<std::size_t>(kind)];
+  if (observer_ != nullptr) observer_->woken(task, kind, true);
+}
+
 void Scheduler::interrupt(TaskRecord& task) noexcept {
   if (&task == running_) {  // the next suspension throws
     raise_alarm_for_running();
@@ -171,6 +182,7 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
     case TaskState::pending:
       if (task.waiting_on_ != nullptr) {
         // It waits for other tasks before it begins, and is in no queue.
+        leaves_wait(task);
         std::exchange(task.waiting_on_, nullptr)->withdraw(task);
         task.drop_code();
         finish(task, TaskState::cancelled);
@@ -187,6 +199,7 @@ void Scheduler::interrupt(TaskRecord& task) noexcept {
       break;
     case TaskState::blocked:
       if (!task.waiting_on_->take_back(task)) break;
+      leaves_wait(task);
       task.waiting_on_ = nullptr;
       task.set(TaskRecord::kDeliverCancel);
       make_ready(task, TaskState::ready);

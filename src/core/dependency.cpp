@@ -90,6 +90,8 @@ void Dependencies::begin(Owner owner, Scheduler& scheduler, TaskRecord& task) no
     if (!entry.target->settled()) entry.target->add_waiter(entry.waiter, task);
   }
   task.waiting_on_ = owner.release();
+  ++scheduler.held_;
+  if (scheduler.observer_ != nullptr) scheduler.observer_->held(task);
   note_chain(scheduler, task);
 }
 
@@ -125,7 +127,7 @@ void Dependencies::on_settled(Scheduler& scheduler, Waiter& waiter) noexcept {
 // failed.
 void Dependencies::let_go(Owner owner, Scheduler& scheduler, TaskRecord& task,
                           Waitable* failed) noexcept {
-  task.waiting_on_ = nullptr;
+  const bool was_held = std::exchange(task.waiting_on_, nullptr) != nullptr;
   if (failed != nullptr) {
     task.set(TaskRecord::kDeliverCancel);
     if (owner->if_failed_ == IfFailed::fail) {
@@ -140,6 +142,9 @@ void Dependencies::let_go(Owner owner, Scheduler& scheduler, TaskRecord& task,
     }
   }
   scheduler.make_ready(task, TaskState::pending);
+  if (!was_held) return;
+  --scheduler.held_;
+  if (scheduler.observer_ != nullptr) scheduler.observer_->released(task);
 }
 
 void Dependencies::refuse(TaskRecord& task, Waitable& failed) noexcept {

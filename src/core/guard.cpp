@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tiffany/detail/core/limits.hpp"
+#include "tiffany/detail/core/observer.hpp"
 
 namespace tiffany {
 namespace {
@@ -24,6 +25,9 @@ std::string sentence(SpawnDenied::Limit limit, std::size_t used, std::size_t all
     case SpawnDenied::Limit::memory_of_scope:
       return "A task was not spawned: the frames of its scope's tasks take " + counts +
              " bytes that they may take. Wait for some to end, or raise Scope::limit_memory.";
+    case SpawnDenied::Limit::shutdown:
+      return "A task was not spawned: its scheduler is shutting down and takes no new work into "
+             "its root scope. Tasks that belong to work that has begun are spawned into a scope.";
     case SpawnDenied::Limit::memory:
       break;
   }
@@ -43,11 +47,13 @@ namespace detail {
 
 void Limits::deny(SpawnDenied::Limit limit, std::size_t used, std::size_t allowed) {
   ++counters_.denied;
+  if (observer_ != nullptr) observer_->denied(limit);
   throw SpawnDenied(limit, used, allowed);
 }
 
 void Limits::look(std::size_t live_tasks, const Scope& scope, const Arena& arena) {
   using Limit = SpawnDenied::Limit;
+  if (scope.refusing_) deny(Limit::shutdown, 0, 0);
   if (live_tasks >= most_tasks_) deny(Limit::tasks, live_tasks, most_tasks_);
   if (scope.live_ >= scope.most_tasks_) {
     deny(Limit::tasks_of_scope, scope.live_, scope.most_tasks_);

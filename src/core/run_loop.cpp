@@ -47,12 +47,23 @@ void Loop::check_counts() const noexcept {
   if (tasks_.slots() > kLookedAt || inline_order_ != nullptr) return;
   std::size_t live = 0;
   std::size_t queued = 0;
+  std::uint64_t waiting[kWaitKinds] = {};
+  std::size_t held = 0;
   tasks_.for_each([&](const TaskRecord& task) {
     if (task.settled()) return;
     ++live;
     const bool parked = task.state_ == TaskState::blocked || task.waiting_on_ != nullptr;
     queued += parked ? 0 : 1;
+    held += parked && task.state_ == TaskState::pending ? 1 : 0;
+    if (parked && task.state_ == TaskState::blocked)
+      ++waiting[static_cast<std::size_t>(task.waiting_on_->parked_for())];
   });
+  TIFFANY_ASSERT(held == held_, "the number of tasks that come after others is wrong");
+  for (std::size_t kind = 0; kind < kWaitKinds; ++kind) {
+    TIFFANY_ASSERT(waiting[kind] == counters_.parks_by[kind] - counters_.wakes_by[kind] -
+                                        counters_.withdrawn_by[kind],
+                   "waits that began and did not end are not the tasks that wait");
+  }
   TIFFANY_ASSERT(live == live_tasks_, "the number of live tasks is not that of the records");
   TIFFANY_ASSERT(queued + dead_in_queue_ == ready_.size(),
                  "a task is neither parked nor in the ready queue, or in both");
@@ -163,6 +174,7 @@ void Loop::run_batch(ReadyQueue::Ring& ring) {
       if (Trampoline::next == Trampoline::yielded() && alarms_ == 0 && head != ring.tail)
           [[likely]] {
         trace_ = mix(trace_, place.slot());
+        ++yields_;
         ring.push(place, yields + 1);
         if (head == last_head_ || !ready_.is_best(ring)) return;
         continue;
@@ -190,7 +202,7 @@ inline void Loop::count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) n
 void Loop::run_rings() {
   while (slices() < turn_end_) {
     const bool aged = ageing_ != 0 && slices() % ageing_ == 0;
-    if ((aged || watch_.on()) && dead_in_queue_ > 0) drop_dead_heads();
+    if (aged && dead_in_queue_ > 0) drop_dead_heads();
     ReadyQueue::Ring* ring = ready_.best();
     if (ring == nullptr) return;
     std::uint64_t until = turn_end_;
@@ -203,11 +215,20 @@ void Loop::run_rings() {
       }
     }
     if (watch_.on()) [[unlikely]] {
-      // One slice at a time; whose it is, the place at the head says.
+      // One slice at a time; whose it is, the place at the head says. A place of which the task has
+      // ended goes when its turn comes, as without a watch: the slot of the task is used again from
+      // then on, and ids are a part of the trace.
+      TaskRecord& first = ReadyQueue::first(*ring, tasks_);
+      if (first.settled()) {
+        count_slices_by(*ring, turn_end_);
+        ++ring->head;
+        begin_slice(first);
+        continue;
+      }
       const auto slice = [](Loop& self, TaskRecord& task) {
         self.run_ring(*self.ready_.ring_of(task), self.slices() + 1);
       };
-      watch_slice(ReadyQueue::first(*ring, tasks_), slice);
+      watch_slice(first, slice);
     } else {
       run_ring(*ring, until);
     }
@@ -254,10 +275,13 @@ void Loop::run_policy() {
 void Loop::watch_slice(TaskRecord& task, void (*slice)(Loop&, TaskRecord&)) {
   const Ref<TaskRecord> watched(&task);  // it may end
   running_ = nullptr;                    // the task before may have ended
+  const bool dead = task.settled();      // only its place was left
   watch_.slice_begins(task);
+  if (observer_ != nullptr && !dead) observer_->slice_begins(task);
   slice(*this, task);
   running_ = nullptr;
   task.steps_ += ready_.take_last_yields(task);
+  if (observer_ != nullptr && !dead) observer_->slice_ends(task, task.state_);
   watch_.slice_ended(task, now_);
 }
 

@@ -86,6 +86,7 @@ detail::Loop::Loop(Scheduler& scheduler, Options& options)
   }
   ready_.set_origin(tasks_.origin());
   inline_order_ = options.wait_inline_ ? dynamic_cast<InlineOrder*>(ready_.policy()) : nullptr;
+  park_aside_ = inline_order_ != nullptr;
 }
 
 detail::Loop::~Loop() = default;
@@ -101,6 +102,7 @@ Scheduler::Scheduler(Options options)
 
 Scheduler::~Scheduler() {
   detail::Teardown(*this).run();
+  if (observer_ != nullptr) std::exchange(observer_, nullptr)->scheduler_gone();
   inbox_->close();
   while (ExternalEntry* const entry = externals_.pop()) entry->scheduler_gone();
   tasks_.abandon();  // the records that handles still hold keep the arena
@@ -176,6 +178,8 @@ bool Scheduler::can_be_woken_from_outside() const {
 void Scheduler::run() {
   Drive drive(*this);
   while (live_tasks_ > 0) {
+    if (std::exchange(leaving_, false)) [[unlikely]]
+      return;
     if (live_tasks_ == daemons_) [[unlikely]]
       cancel_daemons();
     if (look_outside()) {
@@ -269,15 +273,17 @@ inline void Scheduler::admit(TaskRecord& record, Scope& scope, std::uint8_t prio
   record.spawn_site_ = site;
   if (scope.own_arena_) [[unlikely]]
     record.set(TaskRecord::kOwnArena);
+  ++live_tasks_;
   if (running_ != nullptr) {
     record.parent_ = running_->id_;
     if (running_->has(TaskRecord::kHasHeritage)) [[unlikely]]
       record.inherit(*running_);
+    if (running_->daemon_) [[unlikely]]
+      make_daemon(record);
   }
-  ++live_tasks_;
-  if (running_ != nullptr && running_->daemon_) [[unlikely]]
-    make_daemon(record);
   scope.add(record);
+  if (observer_ != nullptr) [[unlikely]]
+    observer_->admitted(record);
 }
 
 void Scheduler::start_ready(TaskRecord& record, Scope& scope, std::uint8_t priority,
@@ -295,21 +301,23 @@ void Scheduler::start_after(Dependencies::Owner waits, TaskRecord& record, Scope
 }
 
 void Scheduler::finish(TaskRecord& task, TaskState state) noexcept {
-  // Apart, so that a task without one has nothing to save around the call.
-  if (task.has(TaskRecord::kHasHeritage)) [[unlikely]]
-    return finish_with_heritage(task, state);
+  // Apart, so that a task without either has nothing to save around the calls.
+  if (task.has(TaskRecord::kHasHeritage) || observer_ != nullptr) [[unlikely]]
+    return finish_aside(task, state);
   end(task, state);
 }
 
-[[gnu::noinline]] void Scheduler::finish_with_heritage(TaskRecord& task, TaskState state) noexcept {
-  task.leave_heritage(state);
+[[gnu::noinline]] void Scheduler::finish_aside(TaskRecord& task, TaskState state) noexcept {
+  if (task.has(TaskRecord::kHasHeritage)) task.leave_heritage(state);
+  if (observer_ != nullptr) observer_->ended(task, state);
   end(task, state);
 }
 
 inline void Scheduler::end(TaskRecord& task, TaskState state) noexcept {
   trace_ = mix(trace_, task.id_.value() + static_cast<std::uint64_t>(state));
   --live_tasks_;
-  daemons_ -= task.daemon_;
+  if (task.daemon_) [[unlikely]]
+    --daemons_;
   ++ended_[static_cast<std::size_t>(state) - static_cast<std::size_t>(TaskState::completed)];
   ready_.unreserve(task.priority_);
   task.settle(*this, state);
@@ -323,8 +331,11 @@ Time Scheduler::clock_now() const { return std::max(now_, reactor_->now()); }
 
 void Scheduler::wake(TaskRecord& task, const SystemCall& call) noexcept {
   if (task.waiting_on_ != &call) return;
+  // Told first: the call below then is the last, and nothing has to be saved around it.
+  if (observer_ != nullptr) [[unlikely]]
+    tell_woken(task, call);
   task.waiting_on_ = nullptr;
-  ++counters_.wakes;
+  ++counters_.wakes_by[static_cast<std::size_t>(call.parked_for())];
   make_ready(task, TaskState::ready);
 }
 
@@ -342,19 +353,7 @@ void Scheduler::add_external(ExternalEntry& entry) noexcept {
 
 void Scheduler::remove_external(ExternalEntry& entry) noexcept { externals_.remove(entry); }
 
-// ---- Reports ----
-
-// What the loop keeps in another form, because it decides with it or is faster so, is added here.
-Counters Scheduler::counters() const noexcept {
-  Counters all = counters_;
-  all.runs = slices();
-  all.completed = ended_[0];
-  all.failed = ended_[1];
-  all.cancelled = ended_[2];
-  all.admitted = live_tasks_ + all.completed + all.failed + all.cancelled;
-  for (const std::uint64_t count : throttled_) all.throttled += count;
-  return all;
-}
+// ---- The end of a system task ----
 
 void Scheduler::system_task_failed(TaskRecord& task) noexcept {
   if (system_failure_ == SystemFailure::report || system_failed_ != nullptr) return;

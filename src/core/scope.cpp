@@ -59,7 +59,7 @@ void Scope::limit_memory(std::size_t bytes) {
   if (!own_arena_) {
     arena_ = Arena::create_within(*arena_);
     own_arena_ = true;
-    look_from_ = 0;
+    look_from_ = 0;  // of the bytes
   }
   arena_->set_limit(bytes);
 }

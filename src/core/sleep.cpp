@@ -24,8 +24,11 @@ Sleep sleep(Duration delay) {
 
 Sleep sleep_until(Time deadline) { return Sleep(deadline); }
 
+namespace {
+const PlainCall kLog{"log"};
+}  // namespace
+
 void log(std::string_view message) {
-  static constexpr CallName kLog{"log"};
   Scheduler& scheduler = Scheduler::require("log()");
   scheduler.enter_plain(kLog);
   scheduler.log(message);

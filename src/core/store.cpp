@@ -5,10 +5,10 @@
 namespace tiffany {
 namespace {
 
-constexpr CallName kGet{"get"};
-constexpr CallName kPut{"put"};
-constexpr CallName kTell{"tell"};
-constexpr CallName kTold{"told"};
+const PlainCall kGet{"get"};
+const PlainCall kPut{"put"};
+const PlainCall kTell{"tell"};
+const PlainCall kTold{"told"};
 
 }  // namespace
 

@@ -132,7 +132,7 @@ void TaskRecord::keep_reason(CancelReasonPtr reason) noexcept {
   try {
     extras().cancel = std::move(reason);
   } catch (const std::bad_alloc&) {
-    unrecorded_ = (static_cast<std::uint8_t>(reason->cause) + 1) & 31;
+    unrecorded_ = (static_cast<std::uint8_t>(reason->cause) + 1) & 15;
   }
 }
 

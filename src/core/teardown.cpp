@@ -31,6 +31,7 @@ void Teardown::drop_by_force(TaskRecord& first) noexcept {
     task.add_ref();
     const bool parked = task.waiting_on_ != nullptr;
     if (parked) {
+      scheduler_.leaves_wait(task);
       std::exchange(task.waiting_on_, nullptr)->withdraw(task);
     } else {
       // It is in the queue, and its place there keeps the reference.

@@ -28,7 +28,8 @@ std::string calls_text(std::uint64_t steps) {
 Watch::Watch(Options& options, Counters& counters, Reports& reports)
     : counters_(counters),
       reports_(reports),
-      on_(options.watch_limit_ || options.watch_steps_),
+      asked_for_(options.watch_limit_ || options.watch_steps_),
+      on_(asked_for_),
       most_steps_(options.watch_steps_) {
   if (!options.watch_limit_) return;
   limit_ = *options.watch_limit_;

@@ -54,6 +54,7 @@ class TlsLane {
     void finish() noexcept {}
     std::string describe() const override { return "another task that uses the same TLS stream"; }
     // The other task waits for the socket.
+    static constexpr WaitKind wait_kind() noexcept { return WaitKind::io; }
     bool waits_for_outside() const noexcept override { return true; }
 
    private:

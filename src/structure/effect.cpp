@@ -5,7 +5,7 @@
 namespace tiffany::detail {
 namespace {
 
-constexpr CallName kPerform{"perform"};
+const PlainCall kPerform{"perform"};
 
 }  // namespace
 

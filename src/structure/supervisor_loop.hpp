@@ -91,6 +91,7 @@ class SupervisorLoop {
     }
     void finish() noexcept {}
     std::string describe() const override;
+    static constexpr WaitKind wait_kind() noexcept { return WaitKind::join; }
     void visit_waits(WaitVisitor& visitor) const override;
 
    private:

@@ -1,7 +1,11 @@
 // Every transition of a task is counted, once.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "support/tasks.hpp"
 #include "tiffany/core/counters.hpp"
@@ -103,6 +107,101 @@ TEST(Counters, ATaskAfterAnotherIsAdmittedAtItsSpawn) {
   scheduler.spawn(program);
   scheduler.run();
   EXPECT_EQ(scheduler.counters().completed, 3u);
+}
+
+std::uint64_t waiting(const Scheduler& scheduler, WaitKind kind) {
+  return scheduler.counters().waiting[static_cast<std::size_t>(kind)];
+}
+
+TEST(Counters, TasksThatWaitAreCountedByWhatTheyWaitFor) {
+  Scheduler scheduler(silent());
+  const auto program = []() -> Task<void> {
+    auto sleeper = spawn([]() -> Task<void> { co_await sleep(1h); });
+    auto joiner = spawn([](Handle<void> of) -> Task<void> { co_await of; }, sleeper);
+    Promise<int> promise;
+    ExternalPromise<int> outside;
+    auto hopes = spawn([](Future<int> f) -> Task<void> { co_await f; }, promise.future());
+    auto hears = spawn([](Future<int> f) -> Task<void> { co_await f; }, outside.future());
+    spawn.after(sleeper)([]() -> Task<void> { co_return; });
+    co_await yield();
+    const Scheduler& s = *Scheduler::current();
+    EXPECT_EQ(waiting(s, WaitKind::sleep), 1u);
+    EXPECT_EQ(waiting(s, WaitKind::join), 1u);
+    EXPECT_EQ(waiting(s, WaitKind::event), 1u);
+    EXPECT_EQ(waiting(s, WaitKind::external), 1u);
+    EXPECT_EQ(waiting(s, WaitKind::io), 0u);
+    EXPECT_EQ(s.counters().held, 1u);
+    promise.complete(1);
+    outside.complete(1);
+    sleeper.cancel();
+    EXPECT_EQ(waiting(s, WaitKind::event), 0u);
+    EXPECT_EQ(s.counters().withdrawn, 1u);
+    EXPECT_EQ(s.counters().withdrawn_by[static_cast<std::size_t>(WaitKind::sleep)], 1u);
+  };
+  scheduler.spawn(program);
+  scheduler.run();
+  const Counters all = scheduler.counters();
+  EXPECT_EQ(all.held, 0u);
+  for (const std::uint64_t count : all.waiting) EXPECT_EQ(count, 0u);
+  EXPECT_EQ(all.parks, all.wakes + all.withdrawn);
+  EXPECT_EQ(all.wakes_by[static_cast<std::size_t>(WaitKind::external)], 1u);
+}
+
+TEST(Counters, CallsAreCountedByName) {
+  Scheduler scheduler(silent());
+  const auto program = []() -> Task<void> {
+    for (int i = 0; i < 3; ++i) co_await yield();
+    auto other = spawn([]() -> Task<void> {
+      for (int i = 0; i < 300; ++i) co_await yield();
+      for (int i = 0; i < 2; ++i) co_await sleep(1ms);
+    });
+    co_await other;
+    co_await other;  // answered at once
+    log("a line");
+  };
+  scheduler.spawn(program);
+  scheduler.run();
+  std::map<std::string, std::uint64_t> calls;
+  scheduler.for_each_call([&](std::string_view name, std::uint64_t count) {
+    EXPECT_TRUE(calls.emplace(name, count).second) << name << " twice";
+  });
+  EXPECT_EQ(calls, (std::map<std::string, std::uint64_t>{
+                       {"join", 2}, {"log", 1}, {"sleep", 2}, {"yield", 303}}));
+  EXPECT_EQ(scheduler.counters().yields, 303u);
+}
+
+TEST(Counters, ARefusedSpawnIsDeniedUntilItIsAllowedAgain) {
+  Scheduler scheduler(silent());
+  const auto returns = []() -> Task<void> { co_return; };
+  scheduler.refuse_new_tasks();
+  EXPECT_TRUE(scheduler.refuses_new_tasks());
+  try {
+    scheduler.spawn(returns);
+    FAIL() << "it was spawned";
+  } catch (const SpawnDenied& denied) {
+    EXPECT_EQ(denied.limit(), SpawnDenied::Limit::shutdown);
+  }
+  EXPECT_EQ(scheduler.counters().denied, 1u);
+  scheduler.refuse_new_tasks(false);
+  scheduler.spawn(returns);
+  scheduler.run();
+  EXPECT_EQ(scheduler.counters().completed, 1u);
+}
+
+TEST(Counters, ARunThatIsLeftGoesOnWithTheNext) {
+  Scheduler scheduler(silent());
+  const auto program = []() -> Task<void> {
+    co_await sleep(1s);
+    Scheduler::current()->leave_run();
+    co_await sleep(1s);
+  };
+  scheduler.spawn(program);
+  scheduler.run();
+  EXPECT_EQ(scheduler.live_tasks(), 1u);
+  EXPECT_EQ(scheduler.now(), Time(1s));
+  scheduler.run();
+  EXPECT_EQ(scheduler.live_tasks(), 0u);
+  EXPECT_EQ(scheduler.now(), Time(2s));
 }
 
 }  // namespace counters_test

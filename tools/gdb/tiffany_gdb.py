@@ -338,7 +338,7 @@ class Dump:
     def task_lines(self, task):
         line = "%s: %s" % (task.describe(), STATES[task.state])
         if task.call:
-            since = signed(task.call + self.program.at["SystemCall.since"])
+            since = signed(task.call + self.program.at["SystemCall.since"]) & ~7
             line += " in %s for %s, since %s" % (self.program.call_name(task.call),
                                                  duration_text(self.now - since),
                                                  duration_text(since))

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "tiffany/core/wait_kind.hpp"
+
 namespace tiffany {
 
 struct Counters {
@@ -15,9 +17,19 @@ struct Counters {
   std::uint64_t parks = 0;      // waits that began
   std::uint64_t wakes = 0;      // waits that ended because what was awaited came
   std::uint64_t cancels = 0;    // tasks that were asked to stop while they lived
+  std::uint64_t withdrawn = 0;  // waits that a cancel ended
+  std::uint64_t yields = 0;     // calls of yield()
   std::uint64_t completed = 0;  // ends
   std::uint64_t failed = 0;
   std::uint64_t cancelled = 0;
+
+  // ---- By what was waited for, indexed by WaitKind ----
+  std::uint64_t parks_by[kWaitKinds] = {};      // adds up to parks
+  std::uint64_t wakes_by[kWaitKinds] = {};      // adds up to wakes
+  std::uint64_t withdrawn_by[kWaitKinds] = {};  // adds up to withdrawn
+  // Tasks that wait now; with `held`, what is neither ready nor running.
+  std::uint64_t waiting[kWaitKinds] = {};
+  std::uint64_t held = 0;  // tasks that come after others, which have not ended (spawn.after)
 
   // ---- What a watcher wants to know of ----
   std::uint64_t throttled = 0;  // a task spent its quantum and had to let others go first

@@ -167,7 +167,9 @@ class ExternalState final : public PromiseState<T>, private ExternalEntry {
 
  private:
   ExternalState(Scheduler& scheduler, std::shared_ptr<TypedLine<T>> line) noexcept
-      : scheduler_(scheduler), line_(std::move(line)) {}
+      : scheduler_(scheduler), line_(std::move(line)) {
+    this->external_ = true;
+  }
   ~ExternalState() = default;
 
   void maybe_unlink() noexcept {

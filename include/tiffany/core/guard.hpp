@@ -17,7 +17,14 @@ namespace tiffany {
 
 class SpawnDenied : public Error {
  public:
-  enum class Limit : std::uint8_t { tasks, tasks_of_scope, memory, fibers, memory_of_scope };
+  enum class Limit : std::uint8_t {
+    tasks,
+    tasks_of_scope,
+    memory,
+    fibers,
+    memory_of_scope,
+    shutdown,  // Scheduler::refuse_new_tasks; used() and allowed() are 0
+  };
 
   SpawnDenied(Limit limit, std::size_t used, std::size_t allowed);
 

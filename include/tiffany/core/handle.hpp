@@ -104,6 +104,7 @@ class Handle {
   // ---- For system calls ----
 
   Waitable& waitable() const { return record(); }
+  static constexpr WaitKind wait_kind() noexcept { return WaitKind::join; }
   // The value of a completed task: copied, or moved when nobody else can ask for it (`take`).
   ValueOf<T> value(bool take) const {
     TaskRecord& task = record();
@@ -167,6 +168,7 @@ class Join final : public SystemCall {
     if constexpr (!std::is_void_v<T>) return handle_.value(kTake);
   }
   std::string describe() const override { return handle_.waitable().describe(); }
+  WaitKind wait_kind() const noexcept { return wait_kind_of(handle_); }
   void visit_waits(WaitVisitor& visitor) const override { visitor.on_waitable(handle_.waitable()); }
   bool needs_all() const noexcept override { return true; }
 
@@ -212,6 +214,7 @@ class JoinOutcome final : public SystemCall {
   }
   Outcome<typename H::value_type> finish() { return outcome_of(handle_, false); }
   std::string describe() const override { return handle_.waitable().describe(); }
+  WaitKind wait_kind() const noexcept { return wait_kind_of(handle_); }
   void visit_waits(WaitVisitor& visitor) const override { visitor.on_waitable(handle_.waitable()); }
   bool needs_all() const noexcept override { return true; }
 

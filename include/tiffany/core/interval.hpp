@@ -81,6 +81,7 @@ class [[nodiscard("next does nothing until awaited: co_await ticks.next()")]] In
   void on_settled(Scheduler& scheduler, Waiter&) noexcept override { wake(scheduler, *task); }
   Time finish() noexcept;
   std::string describe() const override;
+  static constexpr WaitKind wait_kind() noexcept { return WaitKind::sleep; }
   bool waits_for_time() const noexcept override { return true; }
 
   // For race; see sync/parking_call.hpp.

@@ -206,6 +206,7 @@ class Mailbox {
     std::string describe() const override {
       return box_.open_ > 0 ? "a value in a mailbox" : "a value in a mailbox that has no sender";
     }
+    static constexpr WaitKind wait_kind() noexcept { return WaitKind::external; }
     bool waits_for_outside() const noexcept override { return box_.open_ > 0; }
 
    private:

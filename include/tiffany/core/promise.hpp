@@ -103,6 +103,9 @@ class Future {
 
   // ---- For system calls ----
   Waitable& waitable() const { return get(); }
+  WaitKind wait_kind() const noexcept {
+    return state_->external() ? WaitKind::external : WaitKind::event;
+  }
   ValueOf<T> value(bool) const { return get().value(); }
 
  private:

@@ -87,6 +87,9 @@ class Scheduler : private detail::Loop {
   // The tasks in the order they were picked, when Options::record_picks is on.
   const std::vector<TaskId>& picks() const noexcept { return picks_; }
   Counters counters() const noexcept;
+  // Calls visit(name, count) for the name of every system call that was made.
+  template <class Visit>
+  void for_each_call(Visit visit) const;
   // Counters::throttled of one priority.
   std::uint64_t throttled(std::uint8_t priority) const noexcept { return throttled_[priority]; }
   using detail::Loop::count_steps;
@@ -122,6 +125,16 @@ class Scheduler : private detail::Loop {
   Scope& root() noexcept { return root_; }
   Scope& scope_of(TaskRecord& task) noexcept;  // where a plain spawn of this task goes
   Random& random() noexcept { return random_; }
+  // Level 1 (docs/19-observing.md): tells `observer` of every transition from now on; null: nobody.
+  // An observer that is replaced or goes is not told. For module observe.
+  void set_observer(detail::Observer* observer) noexcept;
+  detail::Observer* observer() const noexcept { return observer_; }
+  // run() returns when its turn is over, whatever tasks are left; a later run() goes on with them.
+  void leave_run() noexcept { leaving_ = true; }
+  // From now on a spawn into the root scope throws SpawnDenied (Limit::shutdown); spawns into other
+  // scopes are a part of work that has begun, and go on. See observe/shutdown.hpp.
+  void refuse_new_tasks(bool refuse = true) noexcept;
+  bool refuses_new_tasks() const noexcept { return root_.refusing_; }
   void log(std::string_view message) noexcept { reports_.log(message); }
   detail::Reports& reports() noexcept { return reports_; }
 
@@ -169,7 +182,7 @@ class Scheduler : private detail::Loop {
   bool enter(C& call);
   // The running task makes a call that is a plain function and so never suspends (get, put, tell).
   // It counts like any other: when it spends the quantum, the next call that can suspend does.
-  TaskRecord& enter_plain(const CallName& call, std::uint64_t about = 0) noexcept;
+  TaskRecord& enter_plain(const PlainCall& call, std::uint64_t about = 0) noexcept;
   // The running task gives way. As `enter`, for engines other than coroutines.
   bool enter_yield() noexcept;
   // To be called first when a task's code goes on after a system call; throws Cancelled if it must.
@@ -215,6 +228,11 @@ class Scheduler : private detail::Loop {
   void wake(TaskRecord& task, const SystemCall& call) noexcept;  // see SystemCall::wake
   void end(TaskRecord& task, TaskState state) noexcept;
   void interrupt(TaskRecord& task) noexcept;
+  // Something else than a wake ends its wait, or the wait before it begins.
+  void leaves_wait(const TaskRecord& task) noexcept;
+  void tell_woken(const TaskRecord& task, const SystemCall& call) noexcept;
+  bool park_aside(TaskRecord& task, const CallName& name);
+  std::uint64_t call_count(CallNumber number) const noexcept;
 
   class Reservation;
   class Drive;
@@ -229,7 +247,7 @@ class Scheduler : private detail::Loop {
   template <Call C>
   bool start_apart(C& call, bool goes_on);
   bool wait_inline(TaskRecord& task);
-  void finish_with_heritage(TaskRecord& task, TaskState state) noexcept;
+  void finish_aside(TaskRecord& task, TaskState state) noexcept;
   bool look_outside();
   Idle idle(Time limit);
   void cancel_daemons();

@@ -72,7 +72,7 @@ class Scope {
   // count in that one only.
   void limit_tasks(std::size_t most) noexcept {
     most_tasks_ = most;
-    if (!own_arena_) look_from_ = most;
+    if (!own_arena_ && !refusing_) look_from_ = most;
   }
   // At most so many bytes for the frames, arguments and results of the tasks that are spawned into
   // this scope from now on: not only for a task's first frame, but for all that it calls. A spawn
@@ -129,6 +129,7 @@ class Scope {
     void withdraw(TaskRecord& task) noexcept override;
     void finish() noexcept {}
     std::string describe() const override;
+    static constexpr WaitKind wait_kind() noexcept { return WaitKind::join; }
     void visit_waits(WaitVisitor& visitor) const override;
     bool needs_all() const noexcept override { return true; }
 
@@ -171,6 +172,7 @@ class Scope {
   ScopePolicy policy_;
   bool cut_short_ = false;  // a cancel ended the block, or came from further out while it waited
   bool has_result_ = false;
+  bool refusing_ = false;   // see Scheduler::refuse_new_tasks
   bool own_arena_ = false;  // and not that of the scheduler
   TaskRecord* first_ = nullptr;
   TaskRecord* last_ = nullptr;

@@ -31,6 +31,7 @@ class [[nodiscard("sleep does nothing until awaited: co_await sleep(...)")]] Sle
   void withdraw(TaskRecord& task) noexcept override { Scheduler::owner(task)->disarm(*this); }
   void finish() noexcept {}
   std::string describe() const override;
+  static constexpr WaitKind wait_kind() noexcept { return WaitKind::sleep; }
   bool waits_for_time() const noexcept override { return true; }
 
  private:

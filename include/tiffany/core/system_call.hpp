@@ -32,6 +32,7 @@
 
 #include "tiffany/base/hash.hpp"
 #include "tiffany/base/time.hpp"
+#include "tiffany/core/wait_kind.hpp"
 
 namespace tiffany {
 
@@ -101,8 +102,10 @@ class SystemCall {
   // True when the wait is for a point in time, and other tasks could not shorten it.
   virtual bool waits_for_time() const noexcept { return false; }
 
-  // Since when a task is parked on this call. Known only while one is.
-  Time since() const noexcept { return Time(Duration(since_)); }
+  // Since when a task is parked on this call, to eight nanoseconds, and what for. Known only while
+  // one is.
+  Time since() const noexcept { return Time(Duration(since_ & ~kKindBits)); }
+  WaitKind parked_for() const noexcept { return static_cast<WaitKind>(since_ & kKindBits); }
 
  protected:
   SystemCall() noexcept = default;
@@ -120,7 +123,11 @@ class SystemCall {
  private:
   friend class Scheduler;
   friend struct DebugLayout;
-  Duration::rep since_;  // set by a call that parks; most are answered at once
+  // Set by a call that parks; most are answered at once. The lowest bits are the WaitKind: a word
+  // of its own would be sixteen bytes in the frame of every suspended task.
+  Duration::rep since_;
+  static constexpr Duration::rep kKindBits = 7;
+  static_assert(kWaitKinds <= kKindBits + 1);
 };
 
 // A call that registers nothing and never stays parked: it is answered at once, or a cancel is
@@ -136,6 +143,29 @@ class InstantCall : public SystemCall {
   ~InstantCall() = default;
 };
 
+// Calls of one name have one number, by which schedulers count them. From 1 on, in the order in
+// which names came; 0 is for calls that came when all numbers were taken. Thread safe.
+using CallNumber = std::uint8_t;
+inline constexpr std::size_t kCallNumbers = 256;
+CallNumber number_of(const CallName& name) noexcept;  // `name` stays where it is
+// Null when no call has that number.
+const CallName* call_with_number(CallNumber number) noexcept;
+
+// A call that is a plain function and never suspends (get, put, tell): an object with static
+// storage, made before main().
+class PlainCall {
+ public:
+  explicit PlainCall(std::string_view name) noexcept : name_(name), number_(number_of(name_)) {}
+  PlainCall(const PlainCall&) = delete;
+  PlainCall& operator=(const PlainCall&) = delete;
+  const CallName& name() const noexcept { return name_; }
+  CallNumber number() const noexcept { return number_; }
+
+ private:
+  CallName name_;
+  CallNumber number_;
+};
+
 // The name of a kind of call, found by the type of the object. Calls do not carry their names:
 // eight bytes more in each of them is sixteen more in the frame of a suspended task. Every type of
 // call that a program can make is entered here before main().
@@ -149,12 +179,14 @@ class CallKind {
   const CallKind* next() const noexcept { return next_; }
   const std::type_info& type() const noexcept { return *type_; }
   const CallName& name() const noexcept { return *name_; }
+  CallNumber number() const noexcept { return number_; }
 
  private:
   friend struct DebugLayout;
   const std::type_info* type_;
   const CallName* name_;
   const CallKind* next_;
+  CallNumber number_;
 };
 
 template <class C>

@@ -43,6 +43,10 @@ class Waitable {
   void remove_waiter(Waiter& waiter) noexcept { waiters_.remove(waiter); }
   bool has_waiters() const noexcept { return !waiters_.empty(); }
 
+  // What a task that waits for this waits for, when it is no task: a promise that is kept from
+  // outside of the scheduler, or by one of its tasks.
+  bool external() const noexcept { return external_; }
+
   // A task that ended on its own and left entries in its log. Never true of a promise.
   bool told() const noexcept { return told_; }
 
@@ -64,7 +68,8 @@ class Waitable {
   bool told_ : 1 = false;
   // Room that TaskRecord uses, so that what a resume touches stays in one cache line.
   bool daemon_ : 1 = false;
-  std::uint8_t unrecorded_ : 5 = 0;  // see TaskRecord::keep_reason
+  std::uint8_t unrecorded_ : 4 = 0;  // see TaskRecord::keep_reason
+  bool external_ : 1 = false;        // of a promise
   std::uint8_t priority_ = 10;
   std::uint8_t flags_ = 0;
 };

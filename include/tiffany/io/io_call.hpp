@@ -34,6 +34,7 @@ class IoCall : public SystemCall, protected Operation {
   void withdraw(TaskRecord& task) noexcept override;
   bool take_back(TaskRecord& task) noexcept override;
   std::string describe() const override;
+  static constexpr WaitKind wait_kind() noexcept { return WaitKind::io; }
   bool waits_for_outside() const noexcept override;
 
  protected:

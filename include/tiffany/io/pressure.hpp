@@ -82,6 +82,7 @@ class [[nodiscard(
   void withdraw(TaskRecord& task) noexcept override;
   void finish() const noexcept {}
   std::string describe() const override;
+  static constexpr WaitKind wait_kind() noexcept { return WaitKind::io; }
 
  private:
   static void on_done(Scheduler& scheduler, Operation& operation) noexcept;

@@ -32,6 +32,7 @@ enum class Stage : std::uint8_t {
 class SyncCall : public SystemCall, public Waiter {
  public:
   void on_settled(Scheduler& scheduler, Waiter&) noexcept override { wake(scheduler, *task); }
+  static constexpr WaitKind wait_kind() noexcept { return WaitKind::event; }
 
  protected:
   SyncCall() noexcept = default;

@@ -11,6 +11,8 @@
 
 namespace tiffany::detail {
 
+class Observer;
+
 class Limits {
  public:
   Limits(std::size_t tasks, std::size_t fibers, std::size_t fiber_stack,
@@ -28,6 +30,7 @@ class Limits {
       deny(SpawnDenied::Limit::fibers, promised, most_fibers_);
   }
   std::size_t fiber_stack() const noexcept { return fiber_stack_; }
+  void set_observer(Observer* observer) noexcept { observer_ = observer; }
   // There is no memory for the arguments: because of a limit, or because the system has none.
   [[noreturn]] void deny_memory(const Scope& scope, const Arena& arena);
   Dependencies::Owner make_waits(const DependencyList& after, const Scope& scope,
@@ -41,6 +44,7 @@ class Limits {
   std::size_t most_fibers_;
   std::size_t fiber_stack_;
   Counters& counters_;
+  Observer* observer_ = nullptr;
 };
 
 }  // namespace tiffany::detail

@@ -23,6 +23,7 @@
 #include "tiffany/detail/core/exception_flight.hpp"
 #include "tiffany/detail/core/external_entry.hpp"
 #include "tiffany/detail/core/limits.hpp"
+#include "tiffany/detail/core/observer.hpp"
 #include "tiffany/detail/core/quiet.hpp"
 #include "tiffany/detail/core/reports.hpp"
 #include "tiffany/detail/core/watch.hpp"
@@ -111,6 +112,7 @@ class Loop {
   TaskRecord* running_ = nullptr;
   std::int64_t budget_ = 0;
   std::uint64_t trace_ = 0;
+  std::uint64_t yields_ = 0;
   // Slices begun so far: the head of the ring that is being emptied, plus a base. One number less
   // for the hot loop to keep up to date.
   ReadyQueue::Ring* ring_ = &policy_ring_;
@@ -141,8 +143,11 @@ class Loop {
   std::uint32_t quantum_[256];
   std::uint64_t throttled_[256] = {};
   InlineOrder* inline_order_;  // null unless tasks wait inline
+  Observer* observer_ = nullptr;
+  bool park_aside_ = false;  // one of the two is there
   std::size_t dead_in_queue_ = 0;
   std::size_t live_tasks_ = 0;
+  std::size_t held_ = 0;                 // of the live ones, those that Dependencies keep
   std::uint64_t ended_[3] = {};          // how many tasks have completed, failed, been cancelled
   std::size_t daemons_ = 0;              // of the live ones
   std::uint64_t daemons_cancelled_ = 0;  // how many tasks had been spawned when they last were
@@ -163,6 +168,7 @@ class Loop {
   SystemFailure system_failure_;
   std::exception_ptr system_failed_;  // to be thrown when the run ends
   bool tearing_down_ = false;
+  bool leaving_ = false;  // run() is to return
 
   Reports reports_;
   Limits limits_;
@@ -171,6 +177,7 @@ class Loop {
   Quiet quiet_;
   ExceptionFlight flight_;
   LiveScheduler live_;
+  std::uint64_t calls_[kCallNumbers] = {};  // how often each was made, but for yields
 };
 
 }  // namespace detail

@@ -20,6 +20,7 @@ inline Scheduler& detail::Loop::self() noexcept { return static_cast<Scheduler&>
 
 inline void detail::Loop::count_yield(TaskRecord& task) noexcept {
   ++task.steps_;
+  ++yields_;
   trace_ = mix(trace_, task.id_.slot() - 1);
 }
 
@@ -34,6 +35,7 @@ inline bool detail::Loop::still_has_quantum(const TaskRecord& task) noexcept {
 
 inline bool detail::Loop::throttle(TaskRecord& task) noexcept {
   ++throttled_[task.priority_];
+  if (observer_ != nullptr) observer_->throttled(task);
   return stays_on(task, TaskState::preempted);
 }
 
@@ -62,6 +64,10 @@ inline bool detail::Loop::stays_on(TaskRecord& task, TaskState state) noexcept {
   if (ring_->head != last_head_ && ready_.empty()) {
     ++slice_base_;
     --last_head_;
+    if (observer_ != nullptr) [[unlikely]] {
+      observer_->slice_ends(task, state);
+      observer_->slice_begins(task);
+    }
     return true;
   }
   make_ready(task, state);
@@ -74,6 +80,7 @@ template <Call C>
 bool Scheduler::enter(C& call) {
   TaskRecord& task = *running_;
   ++task.steps_;
+  ++calls_[call_kind<C>.number()];
   trace_ = mix(trace_, task.id_.value() ^ C::call_name.hash);
   if constexpr (AnswersInline<C>) {
     const bool goes_on = still_has_quantum(task);
@@ -100,20 +107,22 @@ bool Scheduler::park(C& call, TaskRecord& task) {
     call.withdraw(task);
     return delivers_now(task);
   }
-  static_cast<void>(&call_kind<C>);  // has it entered
   SystemCall& parked = call;
-  parked.since_ = now_.time_since_epoch().count();
+  const WaitKind kind = wait_kind_of(call);
+  parked.since_ =
+      (now_.time_since_epoch().count() & ~SystemCall::kKindBits) | static_cast<Duration::rep>(kind);
   task.waiting_on_ = &parked;
   task.state_ = TaskState::blocked;
-  ++counters_.parks;
+  ++counters_.parks_by[static_cast<std::size_t>(kind)];
   if (call.C::needs_all()) circles_.suspect(task.id_);
-  return inline_order_ != nullptr && wait_inline(task);
+  return park_aside_ && park_aside(task, C::call_name);
 }
 
-inline TaskRecord& Scheduler::enter_plain(const CallName& call, std::uint64_t about) noexcept {
+inline TaskRecord& Scheduler::enter_plain(const PlainCall& call, std::uint64_t about) noexcept {
   TaskRecord& task = *running_;
   ++task.steps_;
-  trace_ = mix(trace_, task.id_.value() ^ call.hash ^ about);
+  ++calls_[call.number()];
+  trace_ = mix(trace_, task.id_.value() ^ call.name().hash ^ about);
   still_has_quantum(task);
   return task;
 }
@@ -230,6 +239,15 @@ inline Time Scheduler::deadline_in(Duration delay) const {
 
 inline AsyncTracePtr Scheduler::trace_of(const std::exception_ptr& error) const noexcept {
   return flight_.trace_of(*this, error);
+}
+
+template <class Visit>
+void Scheduler::for_each_call(Visit visit) const {
+  for (std::size_t number = 0; number < kCallNumbers; ++number) {
+    const std::uint64_t count = call_count(static_cast<CallNumber>(number));
+    const CallName* const call = call_with_number(static_cast<CallNumber>(number));
+    if (count > 0) visit(call != nullptr ? call->name : std::string_view("other"), count);
+  }
 }
 
 template <class Visit>

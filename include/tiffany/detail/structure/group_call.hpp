@@ -36,6 +36,7 @@ class GroupCall : public SystemCall {
   void withdraw(TaskRecord& task) noexcept override;
   void on_settled(Scheduler& scheduler, Waiter& waiter) noexcept override;
   std::string describe() const override;
+  static constexpr WaitKind wait_kind() noexcept { return WaitKind::join; }
   void visit_waits(WaitVisitor& visitor) const override;
   bool needs_all() const noexcept override {
     return mode_ == GroupMode::gather || mode_ == GroupMode::settled;
