@@ -11,7 +11,6 @@ void write_scheduler(Sample& out, const Scheduler& scheduler) {
   const auto live = static_cast<std::uint64_t>(scheduler.live_tasks());
   const auto ready = static_cast<std::uint64_t>(scheduler.ready_len());
   const std::uint64_t running = scheduler.running() != nullptr ? 1 : 0;
-  const std::uint64_t waiting = live > ready + running ? live - ready - running : 0;
 
   // One number under the three names that others know it by.
   out.gauge("scheduler_ready_queue_depth", "Tasks that could run now.", static_cast<double>(ready));
@@ -21,16 +20,30 @@ void write_scheduler(Sample& out, const Scheduler& scheduler) {
   out.head(MetricType::gauge, "tiffany_tasks", "Tasks that have not ended, by state.");
   out.series({{"state", "ready"}}, ready);
   out.series({{"state", "running"}}, running);
-  out.series({{"state", "waiting"}}, waiting);
+  for (std::size_t kind = 0; kind < kWaitKinds; ++kind) {
+    const char* const waits_for = name_of(static_cast<WaitKind>(kind));
+    out.series({{"state", "waiting"}, {"detail", waits_for}}, counted.waiting[kind]);
+  }
+  out.series({{"state", "waiting"}, {"detail", "after"}}, counted.held);
   out.counter("tiffany_tasks_spawned_total", "Tasks that were spawned.", counted.admitted);
   out.head(MetricType::counter, "tiffany_tasks_finished_total", "Tasks that have ended.");
   out.series({{"outcome", "ok"}}, counted.completed);
   out.series({{"outcome", "failed"}}, counted.failed);
   out.series({{"outcome", "cancelled"}}, counted.cancelled);
   out.counter("tiffany_slices_total", "How often a task was given the processor.", counted.runs);
-  out.counter("tiffany_waits_total", "Waits that began.", counted.parks);
-  out.counter("tiffany_wakes_total", "Waits that ended because what was awaited came.",
-              counted.wakes);
+  out.head(MetricType::counter, "tiffany_waits_total", "Waits that began, by what was awaited.");
+  for (std::size_t kind = 0; kind < kWaitKinds; ++kind) {
+    out.series({{"for", name_of(static_cast<WaitKind>(kind))}}, counted.parks_by[kind]);
+  }
+  out.head(MetricType::counter, "tiffany_wakes_total", "Waits that ended, by what ended them.");
+  for (std::size_t kind = 0; kind < kWaitKinds; ++kind) {
+    out.series({{"by", name_of(static_cast<WaitKind>(kind))}}, counted.wakes_by[kind]);
+  }
+  out.series({{"by", "cancel"}}, counted.withdrawn);
+  out.head(MetricType::counter, "tiffany_syscalls_total", "System calls that tasks made, by name.");
+  scheduler.for_each_call([&out](std::string_view name, std::uint64_t count) {
+    out.series({{"syscall", name}}, count);
+  });
   out.counter("tiffany_cancels_total", "Tasks that were asked to stop.", counted.cancels);
   out.counter("task_budget_throttle_total",
               "How often a task spent its quantum and had to let others go first.",

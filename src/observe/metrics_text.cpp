@@ -117,13 +117,20 @@ void Sample::gauge(std::string_view name, std::string_view help, double value) {
 
 void Sample::histogram(Labels labels, const Histogram& value) {
   // The buckets are read once: their sum is the count, whatever others add meanwhile.
+  std::vector<std::uint64_t> in_bucket(value.bounds().size() + 1);
+  for (std::size_t i = 0; i < in_bucket.size(); ++i) in_bucket[i] = value.in_bucket(i);
+  histogram(labels, value.bounds(), in_bucket, value.sum());
+}
+
+void Sample::histogram(Labels labels, std::span<const double> bounds,
+                       std::span<const std::uint64_t> in_bucket, double sum) {
   std::uint64_t below = 0;
   std::string bound;
-  for (std::size_t i = 0; i <= value.bounds().size(); ++i) {
-    below += value.in_bucket(i);
+  for (std::size_t i = 0; i <= bounds.size(); ++i) {
+    below += in_bucket[i];
     bound.clear();
-    if (i < value.bounds().size()) {
-      write_number(bound, value.bounds()[i]);
+    if (i < bounds.size()) {
+      write_number(bound, bounds[i]);
       // OpenMetrics wants a floating point number.
       if (format_ == MetricFormat::open_metrics && bound.find_first_of(".e") == std::string::npos) {
         bound += ".0";
@@ -136,7 +143,7 @@ void Sample::histogram(Labels labels, const Histogram& value) {
     out_ += '\n';
   }
   name_and_labels("_sum", labels);
-  write_number(out_, value.sum());
+  write_number(out_, sum);
   out_ += '\n';
   name_and_labels("_count", labels);
   write_number(out_, below);

@@ -93,8 +93,10 @@ bool Pal::begin(const PalEvent& event) {
 
 void Pal::begin_data(const PalEvent& event, JsonWriter& writer) {
   draft_.clear();
+  const std::int64_t now = scheduler_ns();
+  const std::int64_t at = event.at < 0 ? now : event.at;
   writer.begin_object();
-  writer.member("ts", utc_text(wall_us()));
+  writer.member("ts", utc_text(wall_us() - (now - at) / 1000));
   writer.member("task_id", event.task.text());
   writer.member("stage", event.stage);
   writer.member("message", cut(event.message));
@@ -102,7 +104,7 @@ void Pal::begin_data(const PalEvent& event, JsonWriter& writer) {
   writer.member("kind", name_of(event.kind));
   if (event.tid) writer.member("tid", event.tid.slot());
   if (event.parent) writer.member("parent_tid", event.parent.slot());
-  writer.member("vt", scheduler_ns());
+  writer.member("vt", at);
   if (event.site.line() != 0) writer.member("loc", site_text(event.site));
   if (event.ghost) writer.member("ghost", true);
   writer.key("data");

@@ -20,6 +20,7 @@
 #include "model/program_text.hpp"
 #include "model/seen.hpp"
 #include "model/statements.hpp"
+#include "tiffany/observe/recorder.hpp"
 
 namespace model {
 namespace model_test {
@@ -230,6 +231,71 @@ TEST(Model, SameSeedTwiceGivesTheSameTrace) {
     World second(one.program, options_for(one.setup));
     EXPECT_EQ(run_in_order(first), run_in_order(second));
     EXPECT_EQ(difference(first.lines, second.lines), "");
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+// What the events of a run add up to, in the form of the counters.
+tiffany::Counters sum_of(const tiffany::observe::EventRing& ring) {
+  using tiffany::observe::EventKind;
+  tiffany::Counters sum;
+  tiffany::observe::EventReader reader(ring);
+  tiffany::observe::Event event;
+  while (reader.read({&event, 1}) == 1) {
+    const auto wait = static_cast<std::size_t>(event.wait());
+    sum.admitted += event.kind == EventKind::admit ? 1 : 0;
+    sum.runs += event.kind == EventKind::run ? 1 : 0;
+    sum.cancels += event.kind == EventKind::cancel ? 1 : 0;
+    sum.throttled += event.kind == EventKind::throttle ? 1 : 0;
+    sum.denied += event.kind == EventKind::deny ? 1 : 0;
+    if (event.kind == EventKind::hold) ++sum.held;
+    if (event.kind == EventKind::release) --sum.held;
+    if (event.kind == EventKind::park) ++sum.parks_by[wait];
+    if (event.kind == EventKind::wake)
+      ++(event.cancelled() ? sum.withdrawn_by : sum.wakes_by)[wait];
+    if (event.kind != EventKind::end) continue;
+    sum.completed += event.state() == tiffany::TaskState::completed ? 1 : 0;
+    sum.failed += event.state() == tiffany::TaskState::failed ? 1 : 0;
+    sum.cancelled += event.state() == tiffany::TaskState::cancelled ? 1 : 0;
+  }
+  EXPECT_EQ(reader.dropped(), 0u);
+  return sum;
+}
+
+void expect_equal(const tiffany::Counters& told, const tiffany::Counters& counted) {
+  EXPECT_EQ(told.admitted, counted.admitted);
+  EXPECT_EQ(told.runs, counted.runs);
+  EXPECT_EQ(told.cancels, counted.cancels);
+  EXPECT_EQ(told.throttled, counted.throttled);
+  EXPECT_EQ(told.denied, counted.denied);
+  EXPECT_EQ(told.completed, counted.completed);
+  EXPECT_EQ(told.failed, counted.failed);
+  EXPECT_EQ(told.cancelled, counted.cancelled);
+  for (std::size_t kind = 0; kind < tiffany::kWaitKinds; ++kind) {
+    EXPECT_EQ(told.parks_by[kind], counted.parks_by[kind]) << kind;
+    EXPECT_EQ(told.wakes_by[kind], counted.wakes_by[kind]) << kind;
+    EXPECT_EQ(told.withdrawn_by[kind], counted.withdrawn_by[kind]) << kind;
+  }
+}
+
+TEST(Model, ARecordedRunIsTheSameAndItsEventsAddUpToTheCounters) {
+  const Seeds seeds = seeds_asked_for(2000);
+  for (std::uint64_t i = 0; i < seeds.count; ++i) {
+    const Case one(seeds.first + i);
+    SCOPED_TRACE(one.text());
+    const auto options = [&one, i] {
+      tiffany::Options made = options_for(one.setup);
+      if (i % 4 == 3) made = std::move(made).order(tiffany::random_order(one.seed));
+      return made;
+    };
+    World plain(one.program, options());
+    World recorded(one.program, options());
+    tiffany::observe::Recorder recorder(recorded.scheduler);
+    recorder.start();
+    EXPECT_EQ(run_in_order(recorded), run_in_order(plain));
+    EXPECT_EQ(difference(recorded.lines, plain.lines), "");
+    expect_equal(sum_of(recorder.ring()), recorded.scheduler.counters());
+    expect_equal(recorded.scheduler.counters(), plain.scheduler.counters());
     ASSERT_FALSE(HasFailure());
   }
 }

@@ -120,6 +120,9 @@ class Sample {
   void series(Labels labels, double value);
   void series(Labels labels, std::uint64_t value);
   void histogram(Labels labels, const Histogram& value);
+  // As above, of counts that the collector has: one for each bound, and one for what is above.
+  void histogram(Labels labels, std::span<const double> bounds,
+                 std::span<const std::uint64_t> in_bucket, double sum);
 
  private:
   void name_and_labels(std::string_view suffix, Labels labels, const std::string* bound = nullptr);

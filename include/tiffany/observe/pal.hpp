@@ -92,7 +92,8 @@ class PalEvent {
   TaskId tid{};     // of the coroutine
   TaskId parent{};  // that spawned it
   std::source_location site{};
-  bool ghost = false;  // told again by a replay
+  bool ghost = false;    // told again by a replay
+  std::int64_t at = -1;  // when it happened, in nanoseconds on the clock of the scheduler; -1: now
 };
 
 class PalFilter {

@@ -1,0 +1,291 @@
+#include "tiffany/observe/recorder.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/core/site.hpp"
+
+namespace tiffany::observe {
+
+namespace {
+
+constexpr std::array<std::int64_t, 13> kSliceBounds = {
+    1'000,      4'000,      16'000,      64'000,        256'000,       1'024'000,     4'096'000,
+    16'384'000, 65'536'000, 262'144'000, 1'048'576'000, 4'000'000'000, 16'000'000'000};
+constexpr std::array<std::int64_t, 17> kCompletionBounds = {
+    10'000'000,        20'000'000,        40'000'000,     80'000'000,     160'000'000,
+    320'000'000,       640'000'000,       1'280'000'000,  2'560'000'000,  5'120'000'000,
+    10'240'000'000,    20'480'000'000,    40'960'000'000, 81'920'000'000, 600'000'000'000,
+    3'600'000'000'000, 86'400'000'000'000};
+
+// From the smallest bound on: most slices are in the first bucket.
+template <std::size_t kBounds>
+void add(Durations<kBounds>& to, const std::array<std::int64_t, kBounds>& bounds,
+         std::int64_t took) noexcept {
+  if (took < 0) return;
+  std::size_t at = 0;
+  while (at < kBounds && took > bounds[at]) ++at;
+  ++to.in_bucket[at];
+  to.sum_ns += static_cast<std::uint64_t>(took);
+}
+
+std::int64_t since(std::int64_t then, std::int64_t now) noexcept {
+  return then == Event::kUnknown ? Event::kUnknown : now - then;
+}
+
+template <std::size_t kBounds>
+void write_times(Sample& out, std::string_view name, std::string_view help,
+                 std::span<const double> bounds, const std::vector<ClassTimes>& classes,
+                 Durations<kBounds> ClassTimes::* which) {
+  out.head(MetricType::histogram, name, help);
+  for (const ClassTimes& each : classes) {
+    const Durations<kBounds>& times = each.*which;
+    const bool any = std::any_of(times.in_bucket.begin(), times.in_bucket.end(),
+                                 [](std::uint64_t count) { return count > 0; });
+    if (!any) continue;
+    const Sample::Label label[] = {{"class", each.name}};
+    out.histogram(label, bounds, times.in_bucket, static_cast<double>(times.sum_ns) / 1e9);
+  }
+}
+
+}  // namespace
+
+Recorder::Recorder(Scheduler& scheduler, RecorderOptions options)
+    : scheduler_(&scheduler), options_(std::move(options)), ring_(options_.events) {
+  if (!options_.clock && !scheduler.virtual_time()) clock_ = real_clock();
+  // So that a class is found without an allocation.
+  options_.most_classes = std::min<std::size_t>(options_.most_classes, 60'000);
+  classes_.resize(2);
+  classes_[0].name = "unknown";
+  classes_[kOther].name = "other";
+}
+
+Recorder::~Recorder() { stop(); }
+
+void Recorder::start() {
+  if (on_) return;
+  if (scheduler_ == nullptr) {
+    throw Error(Errc::bad_argument,
+                "A recorder was started whose scheduler is gone. Make one for the new scheduler.");
+  }
+  if (scheduler_->observer() != nullptr) {
+    throw Error(Errc::bad_argument,
+                "A recorder was started for a scheduler that another one records. Use that one: a "
+                "ring has any number of readers.");
+  }
+  for (Known& each : tasks_) each = Known();
+  ready_ = static_cast<std::uint32_t>(scheduler_->ready_len());
+  running_ = TaskId();
+  stopped_ = -1;
+  on_ = true;
+  scheduler_->set_observer(this);
+}
+
+void Recorder::stop() noexcept {
+  if (!std::exchange(on_, false) || scheduler_ == nullptr) return;
+  scheduler_->set_observer(nullptr);
+}
+
+void Recorder::scheduler_gone() noexcept {
+  on_ = false;
+  scheduler_ = nullptr;
+}
+
+std::int64_t Recorder::now() const {
+  if (options_.clock) return options_.clock().count();
+  if (clock_ != nullptr) return clock_->now().time_since_epoch().count();
+  return scheduler_ != nullptr ? scheduler_->now().time_since_epoch().count() : 0;
+}
+
+// ---- Tasks and their classes ----
+
+Recorder::Known& Recorder::known(const TaskRecord& task) noexcept {
+  const std::size_t slot = task.id().slot() - 1;
+  if (slot >= tasks_.size()) [[unlikely]] {
+    try {
+      tasks_.resize(std::max(slot + 1, 2 * tasks_.size()));
+    } catch (const std::bad_alloc&) {
+      return nowhere_ = Known();
+    }
+  }
+  Known& there = tasks_[slot];
+  if (there.task != task.id()) [[unlikely]] {
+    there = Known();
+    there.task = task.id();
+  }
+  return there;
+}
+
+std::int64_t Recorder::ready_since(TaskId task) const noexcept {
+  const std::size_t slot = task.slot() - 1;
+  if (slot >= tasks_.size() || tasks_[slot].task != task) return Event::kUnknown;
+  return tasks_[slot].ready;
+}
+
+// Asked when a task begins and not when it is spawned: a name is given to it in between.
+std::uint16_t Recorder::class_of(const TaskRecord& task) noexcept {
+  try {
+    if (!task.name().empty()) return class_named(task.name());
+    const std::source_location& site = task.spawn_site();
+    const auto address = reinterpret_cast<std::uintptr_t>(site.file_name());
+    Place& place = places_[(address / 8 + site.line()) % places_.size()];
+    if (place.file != site.file_name() || place.line != site.line() || place.task_class == 0) {
+      place = Place{site.file_name(), site.line(), class_named(site_text(site))};
+    }
+    return place.task_class;
+  } catch (const std::bad_alloc&) {
+    return kOther;
+  }
+}
+
+std::uint16_t Recorder::class_named(std::string_view name) {
+  std::string key(name);
+  const auto found = names_.find(key);
+  if (found != names_.end()) return found->second;
+  if (names_.size() >= options_.most_classes) return kOther;
+  classes_.emplace_back().name = key;
+  const auto number = static_cast<std::uint16_t>(classes_.size() - 1);
+  names_.emplace(std::move(key), number);
+  return number;
+}
+
+Event Recorder::event(EventKind kind, const TaskRecord& task, const Known& of,
+                      std::int64_t at) const noexcept {
+  Event made;
+  made.at = at;
+  made.task = task.id();
+  if (const TaskRecord* const runs = scheduler_->running()) made.by = runs->id();
+  made.ready = ready_;
+  made.task_class = of.task_class;
+  made.kind = kind;
+  return made;
+}
+
+// ---- Transitions ----
+
+void Recorder::admitted(const TaskRecord& task) noexcept {
+  Known& of = known(task);
+  of.spawned = of.ready = now();
+  ++ready_;
+  Event made = event(EventKind::admit, task, of, of.spawned);
+  made.site = task.spawn_site();
+  ring_.push(made);
+}
+
+void Recorder::held(const TaskRecord& task) noexcept {
+  Known& of = known(task);
+  of.ready = Event::kUnknown;
+  --ready_;
+  ring_.push(event(EventKind::hold, task, of, now()));
+}
+
+void Recorder::released(const TaskRecord& task) noexcept {
+  Known& of = known(task);
+  of.ready = now();
+  ++ready_;
+  ring_.push(event(EventKind::release, task, of, of.ready));
+}
+
+void Recorder::slice_begins(const TaskRecord& task) noexcept {
+  Known& of = known(task);
+  if (of.task_class == 0) [[unlikely]]
+    of.task_class = class_of(task);
+  // Between two slices of one turn there is nothing to be measured.
+  begun_ = stopped_ >= 0 && turn_ == scheduler_->now() ? stopped_ : now();
+  running_ = task.id();
+  if (ready_ > 0) --ready_;
+  Event made = event(EventKind::run, task, of, begun_);
+  made.by = TaskId();
+  made.duration = since(std::exchange(of.ready, Event::kUnknown), begun_);
+  add(classes_[of.task_class].ready, kSliceBounds, made.duration);
+  ring_.push(made);
+}
+
+void Recorder::slice_ends(const TaskRecord& task, TaskState how) noexcept {
+  Known& of = known(task);
+  stopped_ = now();
+  turn_ = scheduler_->now();
+  if (how == TaskState::suspended || how == TaskState::preempted) {
+    of.ready = stopped_;
+    ++ready_;
+  }
+  Event made = event(EventKind::stop, task, of, stopped_);
+  made.by = TaskId();
+  made.detail = static_cast<std::uint8_t>(how);
+  if (std::exchange(running_, TaskId()) == task.id()) {
+    made.duration = stopped_ - begun_;
+    add(classes_[of.task_class].run, kSliceBounds, made.duration);
+  }
+  ring_.push(made);
+}
+
+void Recorder::parked(const TaskRecord& task, const SystemCall&, const CallName& name,
+                      WaitKind kind) noexcept {
+  Known& of = known(task);
+  of.parked = now();
+  Event made = event(EventKind::park, task, of, of.parked);
+  made.call = &name;
+  made.detail = static_cast<std::uint8_t>(kind);
+  ring_.push(made);
+}
+
+void Recorder::woken(const TaskRecord& task, WaitKind kind, bool cancelled) noexcept {
+  Known& of = known(task);
+  of.ready = now();
+  ++ready_;
+  Event made = event(EventKind::wake, task, of, of.ready);
+  made.duration = since(std::exchange(of.parked, Event::kUnknown), of.ready);
+  made.detail =
+      static_cast<std::uint8_t>(static_cast<unsigned>(kind) | (cancelled ? Event::kCancelled : 0u));
+  ring_.push(made);
+}
+
+void Recorder::throttled(const TaskRecord& task) noexcept {
+  ring_.push(event(EventKind::throttle, task, known(task), now()));
+}
+
+void Recorder::cancel_asked(const TaskRecord& task) noexcept {
+  ring_.push(event(EventKind::cancel, task, known(task), now()));
+}
+
+void Recorder::ended(const TaskRecord& task, TaskState how) noexcept {
+  Known& of = known(task);
+  const std::int64_t at = now();
+  // It never ran, and is not in the queue any more (or counts as if it were not).
+  if (of.ready != Event::kUnknown && ready_ > 0) --ready_;
+  Event made = event(EventKind::end, task, of, at);
+  made.duration = since(of.spawned, at);
+  made.detail = static_cast<std::uint8_t>(how);
+  add(classes_[of.task_class].completion, kCompletionBounds, made.duration);
+  ring_.push(made);
+}
+
+void Recorder::denied(SpawnDenied::Limit limit) noexcept {
+  Event made;
+  made.at = now();
+  if (const TaskRecord* const runs = scheduler_->running()) made.by = runs->id();
+  made.ready = ready_;
+  made.kind = EventKind::deny;
+  made.detail = static_cast<std::uint8_t>(limit);
+  ring_.push(made);
+}
+
+// ---- Metrics ----
+
+Metrics::Collector Recorder::collect(Metrics& metrics) const {
+  return metrics.collect([this](Sample& out) {
+    write_times(out, "task_run_latency_seconds", "How long a task had the processor, per slice.",
+                buckets::run_and_wait(), classes_, &ClassTimes::run);
+    write_times(out, "task_wait_time_seconds",
+                "How long a task was ready before it had the processor, per slice.",
+                buckets::run_and_wait(), classes_, &ClassTimes::ready);
+    write_times(out, "task_completion_latency_seconds", "From the spawn of a task to its end.",
+                buckets::completion(), classes_, &ClassTimes::completion);
+    out.counter("tiffany_events_total", "Events that were written into the event ring.",
+                ring_.count());
+  });
+}
+
+}  // namespace tiffany::observe
