@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "tiffany/observe/lints.hpp"
+#include "tiffany/observe/recorder.hpp"
 #include "tiffany/tiffany.hpp"
 
 namespace tiffany::collectors_test {
@@ -37,14 +39,22 @@ TEST(Collectors, ASchedulerTellsWhatItsTasksDo) {
   scheduler.run();
   for (const char* line :
        {"tasks_running_total 2\n", "tiffany_tasks{state=\"running\"} 1\n",
-        "tiffany_tasks{state=\"waiting\"} 1\n", "tiffany_tasks_spawned_total 4\n",
+        "tiffany_tasks{state=\"waiting\",detail=\"sleep\"} 1\n",
+        "tiffany_tasks{state=\"waiting\",detail=\"join\"} 0\n",
+        "tiffany_waits_total{for=\"join\"} 1\n", "tiffany_wakes_total{by=\"join\"} 1\n",
+        "tiffany_wakes_total{by=\"cancel\"} 0\n", "tiffany_syscalls_total{syscall=\"sleep\"} 1\n",
+        "tiffany_syscalls_total{syscall=\"all_settled\"} 1\n", "tiffany_tasks_spawned_total 4\n",
         "tiffany_tasks_finished_total{outcome=\"ok\"} 1\n",
         "tiffany_tasks_finished_total{outcome=\"failed\"} 1\n", "scheduler_ready_depth 0\n",
         "tiffany_timers 1\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }
-  EXPECT_NE(metrics.text_now().find("tiffany_tasks_finished_total{outcome=\"cancelled\"} 1\n"),
-            std::string::npos);
+  text = metrics.text_now();
+  for (const char* line : {"tiffany_tasks_finished_total{outcome=\"cancelled\"} 1\n",
+                           "tiffany_tasks{state=\"waiting\",detail=\"sleep\"} 0\n",
+                           "tiffany_wakes_total{by=\"cancel\"} 1\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
 }
 
 std::string whole_text(observe::MetricFormat format) {
@@ -56,6 +66,10 @@ std::string whole_text(observe::MetricFormat format) {
   const auto b = observe::collect(metrics, pal);
   const auto c = observe::collect(metrics, tracer);
   const auto d = observe::collect_process(metrics);
+  const observe::Recorder recorder(scheduler);
+  const auto e = recorder.collect(metrics);
+  const observe::Linter linter(scheduler);
+  const auto f = linter.collect(metrics);
   return metrics.text_now(format);
 }
 
