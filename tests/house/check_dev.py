@@ -50,7 +50,7 @@ for line in out.splitlines():
     expect(target in known, f"./dev soak {suite} builds {target}, which no CMakeLists.txt has")
     expect(preset in presets, f"./dev soak {suite} uses the preset {preset}, which does not exist")
 
-for suite in ("core", "io", "durable"):
+for suite in ("core", "io", "durable", "observe"):
     for more in ((), ("--quick",)):
         status, out, _ = dev("bench", suite, "--list", *more)
         programs = out.split()
