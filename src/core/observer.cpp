@@ -14,9 +14,13 @@ bool Scheduler::park_aside(TaskRecord& task, const CallName& name) {
   return inline_order_ != nullptr && wait_inline(task);
 }
 
-[[gnu::noinline]] void Scheduler::tell_woken(const TaskRecord& task,
-                                             const SystemCall& call) noexcept {
-  observer_->woken(task, call.parked_for(), false);
+// A wake that is told.
+[[gnu::noinline]] void Scheduler::tell_woken(TaskRecord& task, const SystemCall& call) noexcept {
+  const WaitKind kind = call.parked_for();
+  task.waiting_on_ = nullptr;
+  ++counters_.wakes_by[static_cast<std::size_t>(kind)];
+  make_ready(task, TaskState::ready);
+  observer_->woken(task, kind, false);
 }
 
 void Scheduler::set_observer(detail::Observer* observer) noexcept {

@@ -230,7 +230,7 @@ class Scheduler : private detail::Loop {
   void interrupt(TaskRecord& task) noexcept;
   // Something else than a wake ends its wait, or the wait before it begins.
   void leaves_wait(const TaskRecord& task) noexcept;
-  void tell_woken(const TaskRecord& task, const SystemCall& call) noexcept;
+  void tell_woken(TaskRecord& task, const SystemCall& call) noexcept;
   bool park_aside(TaskRecord& task, const CallName& name);
   std::uint64_t call_count(CallNumber number) const noexcept;
 
