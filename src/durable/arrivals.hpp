@@ -13,8 +13,9 @@
 
 namespace tiffany::detail {
 
-struct TaskMail;
+struct Failure;
 struct Slot;
+struct TaskMail;
 
 struct Arrival {
   enum class Kind : std::uint8_t { slot, signal, cancel };
@@ -28,6 +29,7 @@ struct Arrival {
   std::int64_t time = 0;
   std::uint64_t seq = 0;
   std::shared_ptr<TaskMail> mail{};
+  std::shared_ptr<const Failure> failure{};  // of a failure in the log
 };
 
 // First in, first out; mostly there is one. Invariant: as many arrivals as were told to be on the

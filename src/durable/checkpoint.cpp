@@ -18,6 +18,12 @@ namespace {
 
 void require_nothing_under_way(const FlowState& flow) {
   for (const auto& slot : flow.slots) {
+    if (slot->kind == SlotKind::signal && slot->arrived && slot->wanted &&
+        !static_cast<const SignalSlot&>(*slot).taken) {
+      throw Error(Errc::durable_misuse, "A checkpoint cannot be made while \"" + slot->id +
+                                            "\" has come and was not looked at; await its handle, "
+                                            "or drop it.");
+    }
     if (slot->arrived || (slot->recorded && !slot->wanted)) continue;
     throw Error(Errc::durable_misuse,
                 "A checkpoint cannot be made while " + std::string(name_of(slot->kind)) + " \"" +

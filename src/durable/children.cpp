@@ -67,6 +67,9 @@ void Children::adopt(detail::ChildSlot& slot) {
   if (child->parent.nil()) child->parent = slot.flow.log.id;
   if (child != old.get() && !child->log.ended) return;
   const DurableInfo end = host_.results.info_of(*child);
+  if (end.status == DurableStatus::failed) {
+    slot.failure = std::make_shared<detail::Failure>(host_.results.failure_of(*child));
+  }
   slot.flow.settle(slot, RecordType::Resumed, end.detail, end.status != DurableStatus::completed);
 }
 
@@ -104,6 +107,7 @@ void Children::start(detail::ChildSlot& slot) {
 void Children::ended(const HostedTask& child) {
   const auto found = expected_.find(child.log.id);
   if (found == expected_.end()) return;
+  found->second->failure = child.failure;
   found->second->flow.settle(*found->second, RecordType::Resumed, child.detail,
                              child.status != DurableStatus::completed);
 }

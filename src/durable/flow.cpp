@@ -51,16 +51,23 @@ void drop_slot(FlowState& flow, Slot* slot) noexcept { flow.drop(slot); }
 Uuid id_of(const Slot* slot) noexcept { return slot->public_id(); }
 void check_cancelled(FlowState& flow) { flow.check_cancelled(); }
 
+namespace {
+[[noreturn]] void throw_failure(const Slot& slot) {
+  if (slot.unknown) throw StepUnknown(slot.value);
+  const Failure known = slot.failure != nullptr ? *slot.failure : Failure();
+  if (slot.kind != SlotKind::step) throw DurableFailed(slot.value, known.type, known.cause());
+  const int attempts = std::max(known.attempts, static_cast<const StepSlot&>(slot).attempts);
+  throw StepFailed(slot.value, known.type, known.cause(), attempts);
+}
+}  // namespace
+
 const std::string& slot_value(FlowState& flow, const Slot* slot) {
   if (!slot_arrived(slot)) {
     flow.check_cancelled();
     throw Error(Errc::durable_misuse, "The value of an empty durable handle was asked for.");
   }
-  if (slot->unknown) throw Error(Errc::step_unknown, slot->value);
-  if (slot->failed) {
-    const bool step = slot->kind == SlotKind::step;
-    throw Error(step ? Errc::step_failed : Errc::durable_failed, slot->value);
-  }
+  if (slot->kind == SlotKind::signal) static_cast<const SignalSlot*>(slot)->taken = true;
+  if (slot->failed) throw_failure(*slot);
   return slot->value;
 }
 
@@ -124,6 +131,11 @@ void GatherBase::throw_first_failure() const {
   for (const Slot* slot : slots_) {
     if (slot_arrived(slot) && slot->failed) slot_value(flow(), slot);
   }
+}
+
+Slot* issue_signal(FlowState& flow, const std::string& name, const std::string&,
+                   const ValueType& type, const std::source_location& site) {
+  return flow.signals.begin(name, type, site);
 }
 
 void require_signal_name(std::string_view name) { require_name(name, "The name of a signal"); }
@@ -192,22 +204,24 @@ const std::string* saved_state(FlowState& flow) {
 
 // ---- Queries ----
 
-Flow::Query::Query(std::shared_ptr<detail::Queries> all, std::uint64_t number) noexcept
+FlowQuery::FlowQuery(std::shared_ptr<detail::Queries> all, std::uint64_t number) noexcept
     : all_(std::move(all)), number_(number) {}
-Flow::Query& Flow::Query::operator=(Query&& other) noexcept {
+FlowQuery& FlowQuery::operator=(FlowQuery&& other) noexcept {
   std::swap(all_, other.all_);
   std::swap(number_, other.number_);
   return *this;
 }
-Flow::Query::~Query() {
+FlowQuery::~FlowQuery() {
   if (all_ != nullptr) all_->remove(number_);
 }
-Flow::Query Flow::on_query(std::string name, std::function<std::string()> answer) {
+FlowQuery Flow::on_query(std::string name, std::function<std::string()> answer) {
   detail::require_name(name, "The name of a query");
   const std::uint64_t number = state_->code.queries().add(std::move(name), std::move(answer));
-  return Query(state_->code.answers, number);
+  return FlowQuery(state_->code.answers, number);
 }
-std::int64_t Flow::now() const noexcept { return state_->code.now; }
+WallTime Flow::now() const noexcept {
+  return WallTime(std::chrono::microseconds(state_->code.now));
+}
 Random& Flow::random() {
   state_->require_own_code();
   return state_->generation.random;
@@ -216,7 +230,7 @@ Uuid Flow::uuid() { return Uuid::random(random()); }
 const Uuid& Flow::id() const noexcept { return state_->log.id; }
 bool Flow::replaying() const noexcept { return state_->waits.replaying(); }
 
-Flow::Path::Path(FlowState& state, std::string_view name)
+FlowPath::FlowPath(FlowState& state, std::string_view name)
     : state_(state), size_(state.code.names.path.size()) {
   detail::require_name(name, "A part of a path");
   if (size_ + name.size() + 1 > kLongestPath) {
@@ -228,9 +242,9 @@ Flow::Path::Path(FlowState& state, std::string_view name)
   state_.code.names.path += name;
   state_.code.names.path += '/';
 }
-Flow::Path::~Path() { state_.code.names.path.resize(size_); }
+FlowPath::~FlowPath() { state_.code.names.path.resize(size_); }
 
-Flow::Shield::Shield(FlowState& state) noexcept : state_(state) { ++state_.cancel.shields; }
-Flow::Shield::~Shield() { --state_.cancel.shields; }
+FlowShield::FlowShield(FlowState& state) noexcept : state_(state) { ++state_.cancel.shields; }
+FlowShield::~FlowShield() { --state_.cancel.shields; }
 
 }  // namespace tiffany

@@ -82,7 +82,10 @@ void FlowState::load(const std::vector<std::string>& lines) {
     // state.
     const auto remember = [&](const char* kind, std::string id) -> Command& {
       Command& recorded = history.command(kind, std::move(id));
-      if (recorded.seq == 0) recorded.seq = view.seq;
+      if (recorded.seq == 0) {
+        recorded.seq = view.seq;
+        recorded.time = time;
+      }
       recorded.hash = fields.text("hash");
       if (recorded.place.empty()) recorded.place = fields.place();
       return recorded;
@@ -98,6 +101,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
       arrival.id = std::move(result.of);
       arrival.failed = result.failed;
       arrival.unknown = result.unknown;
+      if (result.failed) arrival.failure = std::make_shared<detail::Failure>(result.failure);
       arrival.value = result.failed ? std::move(result.value) : host.store->value_of(result.value);
       came(std::move(arrival));
     };

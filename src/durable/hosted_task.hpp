@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "durable/failure.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/durable/host.hpp"
 #include "tiffany/sync/event.hpp"
@@ -32,6 +33,7 @@ struct HostedTask {
   Uuid parent;
   DurableStatus status = DurableStatus::running;
   std::string detail;               // its result, or why it does not run
+  detail::FailurePtr failure;       // of one that has failed; null: nothing is known
   std::unique_ptr<FlowState> flow;  // while its code is under way
   Handle<void> task;                // that runs the code
   ManualResetEvent done;            // set when the status or `broken` has changed

@@ -77,6 +77,7 @@ Task<void> Lifecycle::resume_now(HostedTask* task, std::string payload) {
   // The record is on the disk. What follows changes memory only.
   task->log.ended = false;
   task->unread = false;
+  task->failure.reset();
   task->done.reset();
   if (host_.options.records_only) {
     task->status = DurableStatus::paused;

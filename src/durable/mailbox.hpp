@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <list>
 #include <string>
 #include <unordered_map>
@@ -15,10 +17,10 @@ class SignalBox {
   // A name and a value, as JSON.
   using Signal = std::pair<std::string, std::string>;
 
-  void put(std::string name, std::string value) {
+  void put(std::string name, std::string value, std::uint64_t order = 0) {
     Names::iterator queue = names_.try_emplace(name).first;
-    Signals::iterator added =
-        all_.insert(all_.end(), Waiting{Signal(std::move(name), std::move(value)), all_.end()});
+    Signals::iterator added = all_.insert(
+        all_.end(), Waiting{Signal(std::move(name), std::move(value)), all_.end(), order});
     if (queue->second.count++ == 0) {
       queue->second.first = added;
     } else {
@@ -27,11 +29,32 @@ class SignalBox {
     queue->second.last = added;
   }
   bool has(const std::string& name) const noexcept { return names_.contains(name); }
-  // The oldest of that name, of which there must be one.
-  std::string take(const std::string& name) {
+  // One that was taken comes back, before those of its name that came after it.
+  void put_back(std::string name, std::string value, std::uint64_t order) {
+    const Names::iterator queue = names_.try_emplace(name).first;
+    Signals::iterator after = queue->second.count == 0 ? all_.end() : queue->second.first;
+    Signals::iterator before = all_.end();
+    while (after != all_.end() && after->order < order) {
+      before = after;
+      after = after->next;
+    }
+    const Signals::iterator added =
+        all_.insert(all_.begin(), Waiting{Signal(std::move(name), std::move(value)), after, order});
+    if (before != all_.end()) {
+      before->next = added;
+      all_.splice(std::next(before), all_, added);
+    } else {
+      queue->second.first = added;
+    }
+    if (after == all_.end()) queue->second.last = added;
+    ++queue->second.count;
+  }
+  // The oldest of that name, of which there must be one. `order`: its own, for put_back.
+  std::string take(const std::string& name, std::uint64_t* order = nullptr) {
     const Names::iterator queue = names_.find(name);
     const Signals::iterator first = queue->second.first;
     std::string value = std::move(first->signal.second);
+    if (order != nullptr) *order = first->order;
     queue->second.first = first->next;
     if (--queue->second.count == 0) names_.erase(queue);
     all_.erase(first);
@@ -49,6 +72,7 @@ class SignalBox {
   struct Waiting {
     Signal signal;
     Signals::iterator next;  // of the same name; the end for the last
+    std::uint64_t order;     // older ones have smaller numbers
   };
   struct Queue {
     Signals::iterator first{};

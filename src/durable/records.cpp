@@ -52,6 +52,20 @@ void add_result(Payload& payload, wal::RecordStore& store, const std::string& va
   }
 }
 
+// What was thrown. Nothing is written of what is not known.
+void add_failure(Payload& payload, const detail::Failure* failure) {
+  if (failure == nullptr || failure->type.empty()) return;
+  payload.text("thrown", failure->type);
+  if (failure->code != 0) payload.raw("code", std::to_string(failure->code));
+}
+detail::Failure failure_in(const Fields& fields) {
+  detail::Failure failure;
+  failure.type = fields.text("thrown");
+  failure.code = int_in(fields, "code");
+  if (fields.has("attempts")) failure.attempts = int_in(fields, "attempts");
+  return failure;
+}
+
 }  // namespace
 
 void Spawn::write(std::string& out, wal::RecordStore& store, std::string_view name, int version,
@@ -89,19 +103,21 @@ StepStart StepStart::read(const Fields& fields) {
 
 void Result::write_of_step(std::string& out, wal::RecordStore& store, std::string_view step,
                            std::string_view hash, const std::string& value, bool failed,
-                           bool unknown, int attempts) {
+                           bool unknown, int attempts, const detail::Failure* failure) {
   Payload payload(out);
   payload.text("step", step);
   if (!hash.empty()) payload.text("hash", hash);
   add_result(payload, store, value, failed);
   if (unknown) payload.raw("unknown", "true");
   if (attempts > 1) payload.raw("attempts", std::to_string(attempts));
+  if (failed) add_failure(payload, failure);
 }
 void Result::write(std::string& out, wal::RecordStore& store, std::string_view of,
-                   const std::string& value, bool failed) {
+                   const std::string& value, bool failed, const detail::Failure* failure) {
   Payload payload(out);
   payload.text("of", of);
   add_result(payload, store, value, failed);
+  if (failed) add_failure(payload, failure);
 }
 Result Result::read(const Fields& fields) {
   Result result;
@@ -109,6 +125,7 @@ Result Result::read(const Fields& fields) {
   result.failed = fields.has("error");
   result.unknown = fields.has("unknown");
   result.value = result.failed ? fields.text("error") : std::string(fields.raw("result"));
+  if (result.failed) result.failure = failure_in(fields);
   return result;
 }
 
@@ -198,16 +215,18 @@ void End::exit(std::string& out, wal::RecordStore& store, const std::string& res
   Payload(out).value("result", store, result).text("trace", trace);
 }
 void End::abort(std::string& out, std::string_view reason, std::string_view error,
-                std::string_view trace) {
+                std::string_view trace, const detail::Failure* failure) {
   Payload payload(out);
   payload.text("reason", reason).text("error", error);
   if (!trace.empty()) payload.text("trace", trace);
+  add_failure(payload, failure);
 }
 End End::read(const Fields& fields) {
   End end;
   end.reason = fields.text("reason");
   end.value = fields.has("reason") ? fields.text("error") : std::string(fields.raw("result"));
   end.trace = fields.text("trace");
+  if (fields.has("reason")) end.failure = failure_in(fields);
   return end;
 }
 

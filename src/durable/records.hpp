@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "durable/failure.hpp"
 #include "durable/fields.hpp"
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/durable/step.hpp"
@@ -53,12 +54,14 @@ struct Result {
   bool failed = false;
   bool unknown = false;  // of a failure: whether the effect took place
   std::string value;     // as recorded; of a failure its sentence
+  detail::Failure failure;
 
   static void write_of_step(std::string& out, wal::RecordStore& store, std::string_view step,
                             std::string_view hash, const std::string& value, bool failed,
-                            bool unknown, int attempts);
+                            bool unknown, int attempts, const detail::Failure* failure);
   static void write(std::string& out, wal::RecordStore& store, std::string_view of,
-                    const std::string& value, bool failed);
+                    const std::string& value, bool failed,
+                    const detail::Failure* failure = nullptr);
   static Result read(const Fields& fields);
 };
 
@@ -120,12 +123,13 @@ struct End {
   std::string reason;  // of an abort: failed, cancelled, killed
   std::string value;   // the result as recorded; of an abort its sentence
   std::string trace;
+  detail::Failure failure;
 
   static void exit(std::string& out, wal::RecordStore& store, const std::string& result,
                    std::string_view trace);
   // Without a trace when that is empty.
   static void abort(std::string& out, std::string_view reason, std::string_view error,
-                    std::string_view trace);
+                    std::string_view trace, const detail::Failure* failure = nullptr);
   static End read(const Fields& fields);
 };
 

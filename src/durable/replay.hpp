@@ -18,13 +18,14 @@ struct Command {
   std::string hash;
   std::string place;
   std::uint64_t seq = 0;
-  std::int64_t due = 0;  // of a timer; of a step: see StepSlot
-  std::string shape;     // of what is waited for; empty when the log does not say
-  Uuid uuid;             // of a promise or a child
-  int value = 0;         // of a version
-  bool used = false;     // the code has made it again
-  bool begun = false;    // a StepStart
-  bool lost = false;     // its last attempt has begun, and nothing says why it did not end
+  std::int64_t due = 0;   // of a timer; of a step: see StepSlot
+  std::int64_t time = 0;  // of its first record
+  std::string shape;      // of what is waited for; empty when the log does not say
+  Uuid uuid;              // of a promise or a child
+  int value = 0;          // of a version
+  bool used = false;      // the code has made it again
+  bool begun = false;     // a StepStart
+  bool lost = false;      // its last attempt has begun, and nothing says why it did not end
   int attempts = 0;
   std::string details;
   // For sentences: step "charge#1" (record 3, from order.cpp:31).

@@ -33,11 +33,21 @@ Task<std::string> Results::wait(Uuid id) {
 }
 
 std::string Results::value_of(const HostedTask& task) {
-  std::string detail = task.unread ? end_of(task).detail : task.detail;
-  if (task.status == DurableStatus::completed) return detail;
-  throw Error(
-      task.status == DurableStatus::cancelled ? Errc::durable_cancelled : Errc::durable_failed,
-      detail);
+  End end;
+  if (task.unread) {
+    end = end_of(task);
+  } else {
+    end.detail = task.detail;
+    if (task.failure != nullptr) end.failure = *task.failure;
+  }
+  if (task.status == DurableStatus::completed) return end.detail;
+  if (task.status == DurableStatus::cancelled) throw Error(Errc::durable_cancelled, end.detail);
+  throw DurableFailed(end.detail, end.failure.type, end.failure.cause());
+}
+
+detail::Failure Results::failure_of(const HostedTask& task) {
+  if (task.unread) return end_of(task).failure;
+  return task.failure != nullptr ? *task.failure : detail::Failure();
 }
 
 // A result that cannot be read is not given for another one.
@@ -101,6 +111,7 @@ Results::End Results::end_of(const HostedTask& entry, bool one_of_many) {
   const bool failed = recorded.reason == "failed";
   end.status = failed ? DurableStatus::failed : DurableStatus::cancelled;
   end.detail = std::move(recorded.value);
+  end.failure = std::move(recorded.failure);
   return end;
 }
 

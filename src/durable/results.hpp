@@ -21,6 +21,9 @@ class Results {
   // `one_of_many`: files are kept open for the next.
   DurableInfo info_of(const HostedTask& entry, bool one_of_many = false);
 
+  // Of a task that has failed.
+  detail::Failure failure_of(const HostedTask& task);
+
   bool archived(const Uuid& id) const;
   // Null when it is not there.
   std::unique_ptr<HostedTask> from_archive(const Uuid& id);
@@ -29,6 +32,7 @@ class Results {
     DurableStatus status = DurableStatus::completed;
     std::string detail;  // the result, or why there is none
     std::string trace;
+    detail::Failure failure;
   };
   // Of a task that is `unread`. Errc::log_damaged when the record, or a value that it names, cannot
   // be read.

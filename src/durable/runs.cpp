@@ -180,12 +180,11 @@ Task<void> Runs::run(HostedTask* entry) {
   } catch (const Cancelled&) {
     if (!flow.steps.any_behind()) throw;
     stopped = true;
-  } catch (const std::exception& e) {
-    status = DurableStatus::failed;
-    result = e.what();
   } catch (...) {
     status = DurableStatus::failed;
-    result = "something that is no std::exception was thrown";
+    detail::FailedAttempt failed = detail::failed_attempt(std::current_exception());
+    result = std::move(failed.sentence);
+    entry->failure = std::move(failed.failure);
   }
   if (flow.code.answers != nullptr) flow.code.answers->clear();  // what they look at is gone
   // Steps refer to the flow, and do not outlive the code.
@@ -209,7 +208,7 @@ Task<void> Runs::record_end(FlowState* flow, HostedTask* entry, DurableStatus st
     records::End::exit(host_.payload, *host_.store, result, trace);
   } else {
     detail::make_recordable_sentence(result);
-    records::End::abort(host_.payload, name_of(status), result, trace);
+    records::End::abort(host_.payload, name_of(status), result, trace, entry->failure.get());
   }
   wal::Synced synced;
   try {

@@ -39,9 +39,14 @@ std::string TaskSignals::take(const std::string& name) {
   throw Error(Errc::durable_misuse, "There is no signal \"" + name + "\".");
 }
 
+// A wait in a frame comes after those in the line: the code has asked for them before.
 void TaskSignals::put(std::string name, std::string value) {
+  ++came_;
+  if (detail::SignalSlot* const first = first_in_line(name)) {
+    return give(*first, std::move(value), came_);
+  }
   if (mailbox_ == nullptr) mailbox_ = std::make_unique<detail::SignalBox>();
-  mailbox_->put(std::move(name), std::move(value));
+  mailbox_->put(std::move(name), std::move(value), came_);
 }
 
 // Those that the code has been shown, and those that it will be.

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "durable/arrivals.hpp"
 #include "durable/mailbox.hpp"
@@ -23,6 +25,12 @@ class TaskSignals {
     return mailbox_ != nullptr && mailbox_->has(name);
   }
   std::string take(const std::string& name);
+  // The same as a handle: the signal that is there, or a place in the line. Null: code and log
+  // differ.
+  detail::Slot* begin(const std::string& name, const detail::ValueType& type,
+                      const std::source_location& site);
+  // The code has given the handle up.
+  void leave(detail::SignalSlot& slot) noexcept;
   // A signal arrives.
   void put(std::string name, std::string value);
 
@@ -43,8 +51,13 @@ class TaskSignals {
   template <class F>
   void each(const F& call) const;
 
+  detail::SignalSlot* first_in_line(std::string_view name) const noexcept;
+  void give(detail::SignalSlot& slot, std::string value, std::uint64_t order) noexcept;
+
   FlowState& flow_;
   std::unique_ptr<detail::SignalBox> mailbox_;  // null: no signal has come
+  std::vector<detail::SignalSlot*> line_;       // those for which no signal has come
+  std::uint64_t came_ = 0;                      // so many have
 };
 
 }  // namespace tiffany

@@ -21,6 +21,8 @@ std::string_view name_of(SlotKind kind) noexcept {
       return "spawn";
     case SlotKind::checkpoint:
       return "checkpoint";
+    case SlotKind::signal:
+      return "signal";
   }
   return "";
 }
@@ -37,12 +39,12 @@ void TaskMail::synced(std::exception_ptr failed) noexcept {
 }
 
 void Slot::write_result(std::string& payload, const std::string& result, bool error, bool) const {
-  records::Result::write(payload, *flow.host.store, id, result, error);
+  records::Result::write(payload, *flow.host.store, id, result, error, failure.get());
 }
 void StepSlot::write_result(std::string& payload, const std::string& result, bool error,
                             bool uncertain) const {
   records::Result::write_of_step(payload, *flow.host.store, id, hash, result, error, uncertain,
-                                 attempts);
+                                 attempts, failure.get());
 }
 
 void StepSlot::go_live(FlowEffects& effects) { effects.resume_step(*this); }
@@ -56,6 +58,7 @@ void PromiseSlot::come() {
   flow.host.promises.keep(uuid);
   flow.kept_promises.push_back(uuid);
 }
+void SignalSlot::leave() noexcept { flow.signals.leave(*this); }
 void ChildSlot::come() { flow.host.children.forget(uuid); }
 // What has arrived was taken out, or is known as kept, when it came.
 void AwaitedSlot::leave() noexcept {

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "durable/failure.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/core/handle.hpp"
@@ -29,7 +30,7 @@ class FlowEffects;
 
 namespace tiffany::detail {
 
-enum class SlotKind : std::uint8_t { step, timer, promise, child, checkpoint };
+enum class SlotKind : std::uint8_t { step, timer, promise, child, checkpoint, signal };
 std::string_view name_of(SlotKind kind) noexcept;
 
 struct Command;
@@ -60,8 +61,9 @@ struct Slot : public wal::Ticket {
   StepSlot* as_step() noexcept;
 
   FlowState& flow;
-  std::string id;     // "pay/charge#2"
-  std::string value;  // JSON, or the sentence of the failure
+  std::string id;      // "pay/charge#2"
+  std::string value;   // JSON, or the sentence of the failure
+  FailurePtr failure;  // what is known of it; null: nothing
   std::source_location site;
   std::uint64_t command = 0;  // the number of the record in which it was asked for
   std::uint32_t place = 0;    // among the slots of its flow
@@ -107,7 +109,8 @@ struct StepSlot final : public Slot {
   bool entered = false;  // and has begun to
   bool ask = false;      // of a transactional step: its effect may have taken place
   std::int64_t due = 0;  // when its next attempt begins; zero when it has
-  std::string details;   // of the last heartbeat
+  std::int64_t first_begun = 0;
+  std::string details;  // of the last heartbeat
   std::unique_ptr<Heartbeat> heartbeat;
   Time heard{};  // when the last heartbeat, or the beginning of the attempt, was
   Handle<void> runner;
@@ -150,6 +153,22 @@ struct ChildSlot final : public AwaitedSlot {
   std::string type_name;
   std::string arguments;
   bool asked_now = false;  // by the code that runs, not by that of an earlier process
+};
+
+// A place in the line of those who wait for a signal of one name.
+struct SignalSlot final : public Slot {
+  SignalSlot(FlowState& of, std::string command_id, std::string what,
+             const std::source_location& where, const ValueType& read_as)
+      : Slot(of, SlotKind::signal, std::move(command_id), where),
+        name(std::move(what)),
+        type(read_as) {}
+  void go_live(FlowEffects&) override {}
+  void leave() noexcept override;
+  const ValueType* value_type() const noexcept override { return &type; }
+  std::string name;
+  const ValueType& type;
+  std::uint64_t order = 0;     // of the signal that has come, among those of the task
+  mutable bool taken = false;  // the code has looked at it
 };
 
 struct CheckpointSlot final : public Slot {

@@ -1,13 +1,13 @@
 #include "durable/steps.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "durable/effects.hpp"
 #include "durable/excerpt.hpp"
+#include "durable/failure.hpp"
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
 #include "durable/limits.hpp"
@@ -24,61 +24,6 @@ using detail::Command;
 using detail::hash_of;
 using wal::Level;
 using wal::RecordType;
-
-namespace {
-
-// Never empty.
-std::string sentence_of(const std::exception_ptr& error) {
-  std::string sentence;
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    sentence = e.what();
-  } catch (...) {
-    sentence = "something that is no std::exception was thrown";
-  }
-  return sentence.empty() ? "a failure without a sentence" : sentence;
-}
-
-}  // namespace
-
-Duration Retry::pause_after(int attempt) const noexcept {
-  if (first <= Duration::zero()) return Duration::zero();
-  const double pause = static_cast<double>(first.count()) * std::pow(factor, attempt - 1);
-  // What is less than the longest fits into a Duration, whatever a double makes of the longest.
-  return pause < static_cast<double>(longest.count()) ? Duration(static_cast<Duration::rep>(pause))
-                                                      : longest;
-}
-
-StepOptions&& StepOptions::retry(Retry how) && {
-  policy = how;
-  check();
-  return std::move(*this);
-}
-StepOptions&& StepOptions::timeout(Duration longest) && {
-  limit = longest;
-  check();
-  return std::move(*this);
-}
-StepOptions&& StepOptions::heartbeat(Duration longest_silence) && {
-  silence = longest_silence;
-  check();
-  return std::move(*this);
-}
-
-void StepOptions::check() const {
-  const char* const wrong = policy.most < 1                     ? "is tried at least once"
-                            : policy.first < Duration::zero()   ? "cannot pause for a negative time"
-                            : policy.longest < Duration::zero() ? "cannot pause for a negative time"
-                            : !(policy.factor >= 0 && std::isfinite(policy.factor))
-                                ? "pauses longer by a factor that is a number from 0 on"
-                            : limit && *limit <= Duration::zero() ? "needs some time for an attempt"
-                            : silence && *silence <= Duration::zero()
-                                ? "needs some time between two heartbeats"
-                                : nullptr;
-  if (wrong == nullptr) return;
-  throw Error(Errc::bad_argument, std::string("A step ") + wrong + ".");
-}
 
 std::string Attempt::key() const {
   std::string key = step_.flow.name_outside() + "/" + step_.id;
@@ -141,6 +86,7 @@ detail::Slot* Steps::ask(std::string_view name, const StepOptions& options, deta
     step.details = recorded->details;
     step.due = recorded->due;
     step.lost = recorded->lost && flow_.written_by.rules >= 1;
+    step.first_begun = recorded->time;
   } else {
     step.live = true;
     flow_.host.effects->begin_step(step);
@@ -152,6 +98,7 @@ detail::Slot* Steps::ask(std::string_view name, const StepOptions& options, deta
 // first, until one step has ended.
 void Steps::begin(StepSlot& step) {
   step.attempts = 1;
+  step.first_begun = flow_.host.store->clock().now();
   step.ask = back_;  // it may have run in the process before, and its record have been lost
   if (step.kept != nullptr) {
     begin_behind(step);
@@ -234,18 +181,46 @@ void Steps::run_here(StepSlot& step) {
   if (flow_.host.store->sealed()) std::rethrow_exception(flow_.host.store->why_sealed());
   if (failed == nullptr) {
     flow_.settle(step, RecordType::StepEnd, std::move(result), false);
-  } else if (step.attempts >= step.options->policy.most) {
-    flow_.settle(step, RecordType::StepEnd, sentence_of(failed), true);
+  } else if (!try_again(step, failed_attempt_of(step, failed))) {
+    return;
   } else {
-    plan_next_attempt(step);
     begin_runner(step);
   }
 }
 
+detail::FailedAttempt Steps::failed_attempt_of(const StepSlot& step,
+                                               const std::exception_ptr& error) {
+  detail::FailedAttempt failed = detail::failed_attempt(error);
+  failed.final = failed.final || step.options->policy.excepts(error);
+  return failed;
+}
+
+// False: the attempt was the last, and the end of the step is recorded. True: the next is planned.
+bool Steps::try_again(StepSlot& step, detail::FailedAttempt failed) {
+  const bool once = step.options->effect == StepEffect::at_most_once;
+  if (once && failed.late) {
+    flow_.settle(step, RecordType::StepEnd,
+                 failed.sentence +
+                     " It was cancelled, and nobody knows whether it had its effect. It may "
+                     "happen once at most, so it was not run again.",
+                 true, true);
+    return false;
+  }
+  const Duration pause =
+      failed.after.value_or(step.options->policy.pause_after(step.attempts, key_hash(step)));
+  if (once || failed.final || step.attempts >= step.options->policy.most ||
+      pause >= time_left(step)) {
+    step.failure = std::move(failed.failure);
+    flow_.settle(step, RecordType::StepEnd, std::move(failed.sentence), true);
+    return false;
+  }
+  plan_next_attempt(step, pause);
+  return true;
+}
+
 // When the pause before it ends is in the log: a crash does not begin it anew.
-void Steps::plan_next_attempt(StepSlot& step) {
+void Steps::plan_next_attempt(StepSlot& step, Duration pause) {
   step.ask = true;
-  const Duration pause = step.options->policy.pause_after(step.attempts);
   ++step.attempts;
   step.due = wall_after(pause);
   record_start(step, step.begun ? nullptr : &step.site, Level::sync);
@@ -310,54 +285,48 @@ Task<void> Steps::make_attempts(StepSlot* step) {
   for (;;) {
     Attempt attempt(*step);
     std::string result;
-    bool late = false;
-    const std::string failed = co_await try_once(step, &attempt, &result, &late);
-    if (failed.empty()) {
+    detail::FailedAttempt failed = co_await try_once(step, &attempt, &result);
+    if (failed.sentence.empty()) {
       flow_.settle(*step, RecordType::StepEnd, std::move(result), false);
       co_return;
     }
-    if (once && late) {
-      flow_.settle(*step, RecordType::StepEnd,
-                   failed +
-                       " It was cancelled, and nobody knows whether it had its effect. It may "
-                       "happen once at most, so it was not run again.",
-                   true, true);
-      co_return;
-    }
-    if (step->attempts >= options.policy.most || once) {
-      flow_.settle(*step, RecordType::StepEnd, failed, true);
-      co_return;
-    }
-    plan_next_attempt(*step);
+    if (!try_again(*step, std::move(failed))) co_return;
     co_await sleep_until(flow_.host.store->clock().scheduler_time(step->due));
     step->due = 0;
   }
 }
 
-// A sentence when it fails. `late`: because it was cancelled, and not by its own word.
-Task<std::string> Steps::try_once(StepSlot* step, Attempt* attempt, std::string* result,
-                                  bool* late) {
-  std::exception_ptr failed;
+// Without a sentence: it has not failed.
+Task<detail::FailedAttempt> Steps::try_once(StepSlot* step, Attempt* attempt, std::string* result) {
+  std::exception_ptr thrown;
+  bool late = false;
   bool timed_out = false;
   try {
-    if (found_done(*step, *attempt, *result)) co_return "";
+    if (found_done(*step, *attempt, *result)) co_return detail::FailedAttempt();
     heard_from(*step);
-    if (step->options->limit) {
-      const auto timed =
-          co_await within(*step->options->limit, run_code(step, attempt, result, late));
+    const Duration limit =
+        std::min(step->options->limit.value_or(Duration::max()), time_left(*step));
+    if (limit != Duration::max()) {
+      const auto timed = co_await within(limit, run_code(step, attempt, result, &late));
       timed_out = timed.timed_out();
     } else {
-      co_await run_code(step, attempt, result, late);
+      co_await run_code(step, attempt, result, &late);
     }
   } catch (const Cancelled&) {
     throw;
   } catch (...) {
-    failed = std::current_exception();
+    thrown = std::current_exception();
   }
   if (flow_.host.store->sealed()) std::rethrow_exception(flow_.host.store->why_sealed());
-  if (timed_out) *late = true;
-  if (timed_out) co_return "Step \"" + step->id + "\" took longer than it may.";
-  co_return failed == nullptr ? "" : sentence_of(failed);
+  detail::FailedAttempt failed;
+  if (timed_out) {
+    failed.sentence = "Step \"" + step->id + "\" took longer than it may.";
+  } else if (thrown != nullptr) {
+    failed = failed_attempt_of(*step, thrown);
+    if (late) failed.failure.reset();  // our own word, and not that of the step
+  }
+  failed.late = late || timed_out;
+  co_return failed;
 }
 
 // A runner that has not begun yet never does; one that has runs its destructors first.

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "durable/failure.hpp"
 #include "durable/slot.hpp"
 
 namespace tiffany {
@@ -61,11 +63,16 @@ class Steps {
   void run_here(StepSlot& step);
   void record_start(StepSlot& step, const std::source_location* site, wal::Level level,
                     wal::Ticket* ticket = nullptr);
-  void plan_next_attempt(StepSlot& step);
+  static detail::FailedAttempt failed_attempt_of(const StepSlot& step,
+                                                 const std::exception_ptr& error);
+  bool try_again(StepSlot& step, detail::FailedAttempt failed);
+  std::uint64_t key_hash(const StepSlot& step) const;
+  Duration time_left(const StepSlot& step) const noexcept;
+  void plan_next_attempt(StepSlot& step, Duration pause);
   void begin_runner(StepSlot& step);
   Task<void> run(StepSlot* step);
   Task<void> make_attempts(StepSlot* step);
-  Task<std::string> try_once(StepSlot* step, Attempt* attempt, std::string* result, bool* late);
+  Task<detail::FailedAttempt> try_once(StepSlot* step, Attempt* attempt, std::string* result);
   Task<void> run_code(StepSlot* step, Attempt* attempt, std::string* result, bool* late);
   Task<void> until_silent(StepSlot* step);
   static bool found_done(const StepSlot& step, const Attempt& attempt, std::string& result);

@@ -101,6 +101,7 @@ void Waits::arrive(Slot& slot, Arrival& arrival) {
   if (arrival.slot == nullptr) {  // from the log
     slot.value = std::move(arrival.value);
     slot.failed = arrival.failed;
+    slot.failure = std::move(arrival.failure);
     slot.unknown = arrival.unknown;
     slot.recorded = true;
   }

@@ -53,14 +53,14 @@ TIFFANY_IN_BOTH_LAYOUTS(FlowOnDiskTest);
 // ---- The same after a crash ----
 
 Durable<std::string> draws(Flow& flow) {
-  std::string text = flow.id().text() + std::to_string(flow.now());
+  std::string text = flow.id().text() + std::to_string(flow.now().time_since_epoch().count());
   text += " " + std::to_string(flow.random().below(1000000)) + flow.uuid().text();
   for (int i = 0; i < 4; ++i) {
     text += std::to_string(co_await flow.signal<int>("s"));
     text += " " + std::to_string(flow.random().below(1000000)) + flow.uuid().text();
   }
   co_await flow.sleep(1h);
-  text += " " + std::to_string(flow.now() / 3600000000);
+  text += " " + std::to_string(flow.now().time_since_epoch() / 1h);
   co_await flow.step("s", []() -> Task<void> { co_await sleep(1h); });
   text += " " + std::to_string(flow.version("change", 1, 3));
   co_return text;
@@ -85,7 +85,7 @@ Durable<std::string> counts(Flow& flow) {
 
 Durable<std::string> waits_so_long(Flow& flow) {
   std::string seen = flow.state(std::string());
-  const auto wait = [&](std::optional<int> came) {
+  const auto wait = [&](Timed<int> came) {
     seen += came ? std::to_string(*came) : std::string("-");
   };
   if (seen.empty()) {
@@ -118,7 +118,7 @@ Durable<std::string> three_waits(Flow& flow) {
   for (int i = 0; i < 6; ++i) {
     const auto came = co_await flow.signal_within<int>(1h, i % 2 == 0 ? "s" : "x");
     seen += came ? std::to_string(*came) : std::string("-");
-    seen += std::to_string(flow.now() / 3600000000) + " ";
+    seen += std::to_string(flow.now().time_since_epoch() / 1h) + " ";
   }
   co_return seen;
 }

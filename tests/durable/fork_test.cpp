@@ -27,14 +27,14 @@ Durable<std::string> buys(Flow& flow, std::string what) {
     return 7;
   });
   co_await ok;
-  const std::int64_t then = flow.now();
+  const WallTime then = flow.now();
   co_await flow.sleep(1h);
   const int cost = co_await flow.step("price", [](Attempt& attempt) {
     effects.push_back("price " + attempt.key().substr(0, 36));
     return price;
   });
   co_return what + " " + std::to_string(number) + " for " + std::to_string(cost) + " after " +
-      std::to_string((flow.now() - then) / 1'000'000);
+      std::to_string((flow.now() - then) / 1s);
 }
 
 Task<Uuid> bought(Host& host) {

@@ -58,7 +58,7 @@ TEST_P(DurableTemporaries, AStartTakesAVariableAndAMovedOne) {
 
 Durable<int> waits_for_messages(Flow& flow) {
   const Aggregate signalled = co_await flow.signal<Aggregate>("message");
-  const std::optional<Aggregate> second =
+  const Timed<Aggregate> second =
       co_await flow.signal_within<Aggregate>(std::chrono::hours(1), "message");
   auto promise = co_await flow.promise<Aggregate>("answer");
   const auto guard = flow.on_query("promise", [&] { return promise.id().text(); });

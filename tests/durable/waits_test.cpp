@@ -27,10 +27,10 @@ Durable<std::string> timers(Flow& flow) {
     auto dropped = co_await flow.timer(1h);
   }
   const auto first = co_await flow.race(late, early);
-  const std::int64_t then = flow.now();
+  const WallTime then = flow.now();
   co_await late;
   std::string text = "timer " + std::to_string(first.index) + " after ";
-  text += std::to_string((flow.now() - then) / 1000000);
+  text += std::to_string((flow.now() - then) / 1s);
   co_await flow.sleep(0s);
   try {
     co_await flow.sleep(-1s);

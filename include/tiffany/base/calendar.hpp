@@ -4,12 +4,17 @@
 // with POSIX, each day has 86,400 seconds. Nothing here asks a clock.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace tiffany {
+
+// A point in time on the clock of the wall, in UTC. `time.time_since_epoch().count()` is the number
+// of microseconds since 1970.
+using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
 
 inline constexpr std::int64_t kSecondsOfDay = 86400;
 

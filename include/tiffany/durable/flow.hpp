@@ -17,8 +17,10 @@
 //                                                                        first
 //   auto [a, b] = co_await flow.gather(one, other)                       all of them
 //   Signal s = co_await flow.signal<Signal>("changed");
-//   auto s = co_await flow.signal_within<Signal>(24h, "changed");        an optional: perhaps
+//   auto s = co_await flow.signal_within<Signal>(24h, "changed");        or TimedOut: perhaps
 //                                                                        nobody sent one
+//   auto s = co_await flow.begin_signal<Signal>("changed");              a handle of it, to race
+//   co_await flow.wait_until([&] { return paid && packed; });
 //   co_await flow.checkpoint(state);                                     forgets what came before,
 //                                                                        and begins anew
 //   flow.now(), flow.random(), flow.uuid(), flow.version("change", 1, 2)
@@ -51,6 +53,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiffany/base/calendar.hpp"
 #include "tiffany/base/codec.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/random.hpp"
@@ -59,6 +62,7 @@
 #include "tiffany/durable/begin_step.hpp"
 #include "tiffany/durable/calls.hpp"
 #include "tiffany/durable/durable.hpp"
+#include "tiffany/durable/flow_guards.hpp"
 #include "tiffany/durable/several_calls.hpp"
 #include "tiffany/durable/signal_calls.hpp"
 #include "tiffany/durable/step.hpp"
@@ -77,7 +81,6 @@ int agreed_version(FlowState& flow, std::string_view change, int oldest, int new
                    const std::source_location& site);
 const std::string* saved_state(FlowState& flow);
 Durable<void> make_checkpoint(FlowState& flow, std::string state, std::source_location site);
-class Queries;
 
 }  // namespace detail
 
@@ -161,36 +164,36 @@ class Flow {
   // first failure says, thrown. The others go on.
   template <class... Ts>
   detail::GatherCall<Ts...> gather(const DurableHandle<Ts>&... handles) {
-    return detail::GatherCall<Ts...>(*state_, slots(handles...), Site::current());
+    return detail::GatherCall<Ts...>(*state_, detail::slots_of(handles...), Site::current());
   }
   template <class T>
   detail::GatherMany<T> gather(const std::vector<DurableHandle<T>>& handles,
                                Site site = Site::current()) {
-    return detail::GatherMany<T>(*state_, slots_of(handles), site);
+    return detail::GatherMany<T>(*state_, detail::slots_of(handles), site);
   }
   // The first that came: its index and its value, as Won; what it failed with is thrown. The others
   // stay with their handles.
   template <class... Ts>
   auto race(const DurableHandle<Ts>&... handles) {
     static_assert(sizeof...(Ts) > 0, "a race needs something to wait for");
-    return detail::FirstOf<Ts...>(*state_, detail::First::settled, slots(handles...),
+    return detail::FirstOf<Ts...>(*state_, detail::First::settled, detail::slots_of(handles...),
                                   Site::current());
   }
   template <class T>
   auto race(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
-    return detail::FirstOfMany<T>(*state_, detail::First::settled, slots_of(handles), site);
+    return detail::FirstOfMany<T>(*state_, detail::First::settled, detail::slots_of(handles), site);
   }
   // As race, but what failed does not count. Throws when all of them have, with the sentence of the
   // first of these.
   template <class... Ts>
   auto any(const DurableHandle<Ts>&... handles) {
     static_assert(sizeof...(Ts) > 0, "any needs something to wait for");
-    return detail::FirstOf<Ts...>(*state_, detail::First::success, slots(handles...),
+    return detail::FirstOf<Ts...>(*state_, detail::First::success, detail::slots_of(handles...),
                                   Site::current());
   }
   template <class T>
   auto any(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
-    return detail::FirstOfMany<T>(*state_, detail::First::success, slots_of(handles), site);
+    return detail::FirstOfMany<T>(*state_, detail::First::success, detail::slots_of(handles), site);
   }
 
   // The next value that came under that name.
@@ -198,7 +201,29 @@ class Flow {
   detail::SignalCall<T> signal(std::string name, Site site = Site::current()) {
     return detail::SignalCall<T>(*state_, std::move(name), site);
   }
-  // The same, or nothing when none has come after so long.
+  // Asks for the next value under that name and gives a handle, for races with timers, steps,
+  // children and other signals. Handles of one name stand in a line, in the order in which they
+  // were made. A handle that is dropped before a signal has come leaves the line; a signal that has
+  // come and was not looked at goes back to its place in the mailbox. Crash: the handle is asked
+  // for again, and gets the same signal.
+  template <class T>
+  auto begin_signal(std::string name, Site site = Site::current()) {
+    detail::require_signal_name(name);
+    return detail::HandleCall<T>(*state_, &detail::issue_signal, std::move(name), std::string(),
+                                 site);
+  }
+  // Until `condition` is true. It is asked at once, and again after everything that comes to the
+  // task: results, signals, updates. It looks at variables of the code and at handles (arrived()),
+  // and changes nothing. No record is made; after a crash it is true at the same place.
+  template <class F>
+  detail::WaitUntil<std::decay_t<F>> wait_until(F&& condition, Site site = Site::current()) {
+    static_assert(std::is_invocable_r_v<bool, F&>, "a condition takes nothing and gives a bool");
+    static_assert(!detail::owns_captures<F>(),
+                  "a condition captures by reference: write [&], or keep the callable in a "
+                  "variable and pass that (GCC 12 destroys owning captures twice)");
+    return detail::WaitUntil<std::decay_t<F>>(*state_, std::forward<F>(condition), site);
+  }
+  // The next value, or TimedOut when none has come after so long: what within() gives elsewhere.
   template <class T>
   detail::SignalWithin<T> signal_within(Duration longest, std::string name,
                                         Site site = Site::current()) {
@@ -207,17 +232,7 @@ class Flow {
   // Answers Host::query(task, name) until the guard goes: keep the guard in the scope of what
   // `answer` refers to. Of several guards of one name the youngest answers. A query that nobody
   // answers any more is an Error (unknown_durable).
-  class Query {
-   public:
-    Query(std::shared_ptr<detail::Queries> all, std::uint64_t number) noexcept;
-    Query(Query&& other) noexcept = default;
-    Query& operator=(Query&& other) noexcept;
-    ~Query();
-
-   private:
-    std::shared_ptr<detail::Queries> all_;
-    std::uint64_t number_;
-  };
+  using Query = FlowQuery;
   [[nodiscard(
       "the query is answered until this guard goes: const auto guard = flow.on_query(...)")]]
   Query on_query(std::string name, std::function<std::string()> answer);
@@ -247,8 +262,8 @@ class Flow {
     return detail::agreed_version(*state_, change, oldest, newest, site);
   }
 
-  // Microseconds since 1970: when what the task knows last came to it.
-  std::int64_t now() const noexcept;
+  // On the clock of the wall: when what the task knows last came to it.
+  WallTime now() const noexcept;
   Random& random();
   Uuid uuid();
   // Of this task.
@@ -256,44 +271,14 @@ class Flow {
   bool replaying() const noexcept;
 
   // Steps are named below this until the guard goes.
-  class Path {
-   public:
-    Path(FlowState& state, std::string_view name);
-    ~Path();
-    Path(const Path&) = delete;
-    Path& operator=(const Path&) = delete;
-
-   private:
-    FlowState& state_;
-    std::size_t size_;
-  };
+  using Path = FlowPath;
   [[nodiscard]] Path enter(std::string_view name) { return Path(*state_, name); }
 
   // Holds cancels back until the guard goes: for what must be put in order first.
-  class Shield {
-   public:
-    explicit Shield(FlowState& state) noexcept;
-    ~Shield();
-    Shield(const Shield&) = delete;
-    Shield& operator=(const Shield&) = delete;
-
-   private:
-    FlowState& state_;
-  };
+  using Shield = FlowShield;
   [[nodiscard]] Shield shield() noexcept { return Shield(*state_); }
 
  private:
-  template <class... Ts>
-  static std::vector<detail::Slot*> slots(const DurableHandle<Ts>&... handles) {
-    return {handles.slot().get()...};
-  }
-  template <class T>
-  static std::vector<detail::Slot*> slots_of(const std::vector<DurableHandle<T>>& handles) {
-    std::vector<detail::Slot*> all;
-    for (const auto& handle : handles) all.push_back(handle.slot().get());
-    return all;
-  }
-
   FlowState* state_;
 };
 

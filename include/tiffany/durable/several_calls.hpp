@@ -24,6 +24,17 @@
 
 namespace tiffany::detail {
 
+template <class... Ts>
+std::vector<Slot*> slots_of(const DurableHandle<Ts>&... handles) {
+  return {handles.slot().get()...};
+}
+template <class T>
+std::vector<Slot*> slots_of(const std::vector<DurableHandle<T>>& handles) {
+  std::vector<Slot*> all;
+  for (const auto& handle : handles) all.push_back(handle.slot().get());
+  return all;
+}
+
 // Waits until some of several have come. `slots` are those of handles that the code keeps: a call
 // asks for nothing itself, and is over at once when enough of them have arrived.
 class SeveralCall : public DurableCall {

@@ -3,7 +3,8 @@
 //
 // Cancel. Before start: nothing is asked for, and DurableCancelled is thrown. While parked: the
 // wait ends with DurableCancelled; a signal that comes later stays in the mailbox. After
-// completion: the signal is given; the next durable call throws.
+// completion: the signal is given; the next durable call throws. A handle of begin_signal stays
+// with the code when its task is cancelled, and is dropped as all variables are.
 #pragma once
 
 #include <optional>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tiffany/base/outcome.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/durable/calls.hpp"
 
@@ -73,20 +75,42 @@ class SignalWaitFor : public SignalWait {
   Duration longest_;
   Slot* timer_ = nullptr;
 };
-// co_await flow.signal_within<T>(d, name). Nothing: no signal came in time.
+// co_await flow.signal_within<T>(d, name). TimedOut: no signal came in time.
 template <class T>
 class [[nodiscard("signal_within does nothing until awaited")]] SignalWithin final
     : public SignalWaitFor {
  public:
-  using value_type = std::optional<T>;
+  using value_type = Timed<T>;
   static constexpr CallName call_name{"durable_signal"};
   SignalWithin(FlowState& flow, std::string name, Duration longest, std::source_location site)
       : SignalWaitFor(flow, std::move(name), kValueType<T>, longest, site) {}
-  std::optional<T> finish() {
+  Timed<T> finish() {
     const std::optional<std::string> json = take_in_time();
-    if (!json) return std::nullopt;
-    return decode<T>(flow(), *json, [this] { return what(); });
+    if (!json) return Timed<T>(TimedOut());
+    return Timed<T>(decode<T>(flow(), *json, [this] { return what(); }));
   }
+};
+
+Slot* issue_signal(FlowState&, const std::string&, const std::string&, const ValueType&,
+                   const std::source_location&);
+
+// co_await flow.wait_until(condition).
+template <class F>
+class [[nodiscard("wait_until does nothing until awaited")]] WaitUntil final : public DurableCall {
+ public:
+  using value_type = void;
+  static constexpr CallName call_name{"durable_wait_until"};
+  WaitUntil(FlowState& flow, F condition, std::source_location site)
+      : DurableCall(flow, site), condition_(std::move(condition)) {}
+  void finish() const {
+    if (!condition_()) check_cancelled(flow());
+  }
+
+ private:
+  void issue() override {}
+  bool ready() const override { return condition_(); }
+  bool asks() const noexcept override { return false; }
+  mutable F condition_;
 };
 
 }  // namespace tiffany::detail

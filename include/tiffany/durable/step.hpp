@@ -11,7 +11,7 @@
 //                   twice, and for services that take an idempotency key.
 //   at_most_once    That it begins is on the disk before it does. If no end is, or if it took
 //                   longer than it may, nobody knows whether the effect took place: the step fails
-//                   with Errc::step_unknown, and the task decides. It is never run again.
+//                   with StepUnknown, and the task decides. It is never run again.
 //   transactional   As idempotent, but first `find(key)` is asked whether the effect took place; if
 //                   it gives a result, that is the result. For effects in a database, which keep
 //                   the key beside them. It is asked whenever the effect may have taken place:
@@ -27,6 +27,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <source_location>
@@ -34,11 +35,13 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "tiffany/base/codec.hpp"
 #include "tiffany/base/outcome.hpp"
 #include "tiffany/base/temporaries.hpp"
 #include "tiffany/base/time.hpp"
+#include "tiffany/durable/failures.hpp"
 #include "tiffany/engine/task.hpp"
 
 namespace tiffany {
@@ -83,8 +86,40 @@ class Retry {
   Duration first;
   double factor;
   Duration longest;
+  double spread = 0;                                         // see jitter
+  std::vector<bool (*)(const std::exception_ptr&)> never{};  // see except
 
-  Duration pause_after(int attempt) const noexcept;
+  // Pauses are shorter by up to this part of them, from 0 to 1, so that many tasks do not come back
+  // at the same moment. How much is a hash of the key of the step and the attempt: it is the same
+  // in every process, and needs no record.
+  Retry jitter(double part) const {
+    Retry changed(*this);
+    changed.spread = part;
+    return changed;
+  }
+  // What is an E fails the step at once, as NotRetryable does.
+  template <class E>
+  Retry except() const {
+    Retry changed(*this);
+    changed.never.push_back(&is_an<E>);
+    return changed;
+  }
+
+  // `key` is the hash of the key of the step.
+  Duration pause_after(int attempt, std::uint64_t key = 0) const noexcept;
+  bool excepts(const std::exception_ptr& error) const noexcept;
+
+ private:
+  template <class E>
+  static bool is_an(const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const E&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
 };
 
 class StepOptions {
@@ -112,6 +147,10 @@ class StepOptions {
   // For each attempt: the longest that it may go without Attempt::heartbeat. It is then cancelled,
   // and has failed. More than zero; Errc::bad_argument otherwise.
   StepOptions&& heartbeat(Duration longest_silence) &&;
+  // For all attempts with their pauses, counted from the first that is recorded, also across
+  // crashes. An attempt is cancelled when the time is over, and no other one begins after it
+  // (at_most_once: the outcome is then unknown). More than zero; Errc::bad_argument otherwise.
+  StepOptions&& deadline(Duration in_all) &&;
   // How often the step is begun at most when the process ends each time before the step does.
   StepOptions&& crashes(int most_attempts) && {
     most_crashes = most_attempts;
@@ -131,6 +170,7 @@ class StepOptions {
   Retry policy{};
   std::optional<Duration> limit{};
   std::optional<Duration> silence{};
+  std::optional<Duration> total{};
   std::optional<int> most_crashes{};
   std::string about{};
   std::function<std::optional<std::string>(const std::string&)> find{};

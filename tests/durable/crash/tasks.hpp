@@ -135,7 +135,7 @@ inline Durable<Value> stubborn(Flow& flow, int number) {
 
 inline Durable<Value> sleeper(Flow& flow, int number) {
   Effect effect{std::to_string(number), 0, number};
-  std::int64_t last = flow.now();
+  WallTime last = flow.now();
   for (effect.index = 1; effect.index <= 6; ++effect.index) {
     co_await flow.sleep(std::chrono::milliseconds(flow.random().below(15)));
     if (flow.now() < last) throw std::logic_error("time went back");

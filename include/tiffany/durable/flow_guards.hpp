@@ -1,0 +1,55 @@
+// What a Flow gives that lasts as long as an object: an answer to queries, a part of a path, a
+// shield. Made by a Flow (durable/flow.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace tiffany {
+
+class FlowState;
+namespace detail {
+class Queries;
+}
+
+// Of Flow::on_query.
+class FlowQuery {
+ public:
+  FlowQuery(std::shared_ptr<detail::Queries> all, std::uint64_t number) noexcept;
+  FlowQuery(FlowQuery&& other) noexcept = default;
+  FlowQuery& operator=(FlowQuery&& other) noexcept;
+  ~FlowQuery();
+
+ private:
+  std::shared_ptr<detail::Queries> all_;
+  std::uint64_t number_;
+};
+
+// Of Flow::enter.
+class FlowPath {
+ public:
+  FlowPath(FlowState& state, std::string_view name);
+  ~FlowPath();
+  FlowPath(const FlowPath&) = delete;
+  FlowPath& operator=(const FlowPath&) = delete;
+
+ private:
+  FlowState& state_;
+  std::size_t size_;
+};
+
+// Of Flow::shield.
+class FlowShield {
+ public:
+  explicit FlowShield(FlowState& state) noexcept;
+  ~FlowShield();
+  FlowShield(const FlowShield&) = delete;
+  FlowShield& operator=(const FlowShield&) = delete;
+
+ private:
+  FlowState& state_;
+};
+
+}  // namespace tiffany

@@ -1,0 +1,74 @@
+// Signals as handles: Flow::begin_signal.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
+#include "durable/records.hpp"
+#include "durable/signals.hpp"
+
+namespace tiffany {
+
+detail::Slot* TaskSignals::begin(const std::string& name, const detail::ValueType& type,
+                                 const std::source_location& site) {
+  std::string id = flow_.code.names.next(name, "signal ");
+  const detail::Command* recorded = nullptr;
+  std::uint64_t command = 0;
+  if (flow_.written_by.records_waits()) {
+    bool differs = false;
+    recorded = flow_.comparison.match("signal", id, "", site, differs, type.shape);
+    if (differs) return nullptr;
+    if (recorded == nullptr) {
+      records::Asked::signal(flow_.host.payload, id, type.shape, "");
+      command = flow_.append(wal::RecordType::Command, flow_.host.payload, &site);
+    }
+  }
+  auto made = std::make_unique<detail::SignalSlot>(flow_, std::move(id), name, site, type);
+  made->live = true;
+  made->command = command;
+  detail::SignalSlot& slot = flow_.hold(std::move(made), recorded);
+  if (has(name)) {
+    std::uint64_t order = 0;
+    std::string value = mailbox_->take(name, &order);
+    give(slot, std::move(value), order);
+  } else {
+    line_.push_back(&slot);
+  }
+  return &slot;
+}
+
+detail::SignalSlot* TaskSignals::first_in_line(std::string_view name) const noexcept {
+  for (detail::SignalSlot* each : line_) {
+    if (each->name == name) return each;
+  }
+  return nullptr;
+}
+
+void TaskSignals::give(detail::SignalSlot& slot, std::string value, std::uint64_t order) noexcept {
+  std::erase(line_, &slot);
+  slot.value = std::move(value);
+  slot.order = order;
+  slot.recorded = true;
+  slot.arrived = true;
+}
+
+// A signal that nobody has looked at goes to the next in the line, or back into the mailbox, before
+// those that came after it.
+void TaskSignals::leave(detail::SignalSlot& slot) noexcept {
+  if (!slot.arrived) {
+    std::erase(line_, &slot);
+    return;
+  }
+  if (slot.taken || slot.retired) return;
+  slot.taken = true;
+  if (detail::SignalSlot* const next = first_in_line(slot.name)) {
+    return give(*next, std::move(slot.value), slot.order);
+  }
+  if (mailbox_ == nullptr) mailbox_ = std::make_unique<detail::SignalBox>();
+  mailbox_->put_back(slot.name, std::move(slot.value), slot.order);
+}
+
+}  // namespace tiffany
