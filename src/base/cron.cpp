@@ -10,8 +10,8 @@ namespace tiffany {
 
 namespace {
 
-// 29 February comes after eight years at the latest.
-constexpr std::int64_t kFarthest = 9 * 366;
+// 29 February on one day of the week comes after forty years at the latest.
+constexpr std::int64_t kFarthest = 41 * 366;
 
 struct Field {
   const char* name;
@@ -75,7 +75,7 @@ class FieldParser {
            : slash != std::string_view::npos ? field_.highest
                                              : from;
       // "fri-sun" ends with the other name of Sunday.
-      if (to == 0 && dash != std::string_view::npos && field_.highest == 7) to = 7;
+      if (to == 0 && from > 0 && dash != std::string_view::npos && field_.highest == 7) to = 7;
       if (to < from) wrong(part);
     }
     std::uint64_t fits = 0;

@@ -11,6 +11,7 @@
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany {
 
@@ -141,8 +142,9 @@ Task<Inspection> look_at(HostCore* host, Uuid id) {
   host->effects = std::make_unique<NotedEffects>(*host, found);
   host->runs.begin_again(task);
   // It stops by itself: at its end, at a difference, or where the log ends.
-  co_await host->runs.until_all_replayed();
-  co_await host->runs.stop(task);
+  // Shielded: the code that runs writes into `found`, and must be stopped before it goes.
+  co_await shield(host->runs.until_all_replayed());
+  co_await shield(host->runs.stop(task));
   host->effects = std::make_unique<LiveEffects>(*host);
   co_return found;
 }

@@ -72,9 +72,13 @@ void PromiseTable::read(HostedTask& entry) {
 // Tasks that are paused or diverged have no code here, but their promises can be kept: the record
 // is read when they go on. Logs are read once each, when the first such promise is asked for.
 PromiseTable::AtRest PromiseTable::find_at_rest(const Uuid& promise) {
+  bool read_any = false;
   for (HostedTask* entry : host_.tasks) {
-    if (entry->flow == nullptr && !entry->promises_read) read(*entry);
+    if (entry->flow != nullptr || entry->promises_read) continue;
+    read(*entry);
+    read_any = true;
   }
+  if (read_any) host_.store->done_reading();
   const auto found = at_rest_.find(promise);
   if (found == at_rest_.end()) return AtRest();
   HostedTask* const task = host_.tasks.find(found->second.task);

@@ -86,7 +86,7 @@ void write_process(Sample& out) {
   const log::Counts counted = log::counts();
   out.head(MetricType::gauge, "tiffany_build_info", "Which Tiffany this is.");
   out.series({{"version", "0.1.0"}}, std::uint64_t{1});
-  out.counter("tiffany_log_lines_total", "Lines that were given to the log.", counted.written);
+  out.counter("tiffany_log_lines_total", "Lines that were given to the log.", counted.lines);
   out.head(MetricType::counter, "tiffany_log_lost_total", "Lines that were not written.");
   out.series({{"why", "no_room"}}, counted.dropped);
   out.series({{"why", "rate_limit"}}, counted.suppressed);

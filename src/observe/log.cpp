@@ -1,6 +1,7 @@
 #include "tiffany/observe/log.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -89,17 +90,21 @@ class Process {
 
   void configure(const Settings& settings) {
     auto writer =
-        std::make_unique<tiffany::detail::LineWriter>(settings.descriptor, settings.buffer);
+        std::make_shared<tiffany::detail::LineWriter>(settings.descriptor, settings.buffer);
     const bool terminal = tiffany::detail::is_terminal(settings.descriptor);
-    const std::lock_guard lock(mutex_);
-    std::swap(writer_, writer);
+    {
+      const std::lock_guard lock(mutex_);
+      std::swap(writer_, writer);
+      settings_ = settings;
+      people_ = settings.format == Format::people ||
+                (settings.format == Format::by_descriptor && terminal);
+      colours_ = people_ && terminal && std::getenv("NO_COLOR") == nullptr;
+    }
+    // Nobody else waits while the lines before are written.
     writer->flush();
+    const std::lock_guard lock(mutex_);
     counted_.dropped += writer->dropped();
     counted_.failed += writer->failed();
-    settings_ = settings;
-    people_ =
-        settings.format == Format::people || (settings.format == Format::by_descriptor && terminal);
-    colours_ = people_ && terminal && std::getenv("NO_COLOR") == nullptr;
   }
 
   void put(Line line) {
@@ -120,14 +125,13 @@ class Process {
     } else {
       append_json(room.text(), line, stamp_, now);
     }
-    ++counted_.written;
+    ++counted_.lines;
     if (room.text().size() - before > settings_.longest) cut(room.text(), before, line, now);
   }
 
-  void flush() {
-    const std::lock_guard lock(mutex_);
-    writer_->flush();
-  }
+  void flush() { writer()->flush(); }
+  // At the end of the program, which must end though nobody reads.
+  void flush_at_exit() { writer()->flush_for(std::chrono::seconds(2)); }
   Counts counts() {
     const std::lock_guard lock(mutex_);
     Counts all = counted_;
@@ -146,9 +150,9 @@ class Process {
       }
     }
     const Settings settings;
-    writer_ = std::make_unique<tiffany::detail::LineWriter>(settings.descriptor, settings.buffer);
+    writer_ = std::make_shared<tiffany::detail::LineWriter>(settings.descriptor, settings.buffer);
     configure(settings);
-    std::atexit([] { get().flush(); });
+    std::atexit([] { get().flush_at_exit(); });
     if (bad_levels_.empty()) return;
     const Field about("TIFFANY_LOG", bad_levels_);
     put(Line{Level::warn, "tiffany::log",
@@ -157,16 +161,23 @@ class Process {
              std::span(&about, 1), nullptr});
   }
 
+  std::shared_ptr<tiffany::detail::LineWriter> writer() {
+    const std::lock_guard lock(mutex_);
+    return writer_;
+  }
+
   // A line is whole or it is not JSON: the long one is replaced by one without its fields.
   void cut(std::string& text, std::size_t before, const Line& line, std::int64_t now) {
     const std::size_t length = text.size() - before;
     text.resize(before);
     Line shorter = line;
-    shorter.message = line.message.substr(0, settings_.longest / 8);
+    const std::size_t most = settings_.longest / 32;  // a byte takes six at most when it is escaped
+    shorter.message = line.message.substr(0, most);
+    shorter.target = line.target.substr(0, most);
     const Field cut("cut_from_bytes", length);
     shorter.fields = std::span(&cut, 1);
     shorter.shared = nullptr;
-    shorter.task_name = line.task_name.substr(0, settings_.longest / 8);
+    shorter.task_name = line.task_name.substr(0, most);
     if (people_) {
       append_for_people(text, shorter, stamp_, now, colours_);
     } else {
@@ -182,7 +193,7 @@ class Process {
   Settings settings_;
   bool people_ = false;
   bool colours_ = false;
-  std::unique_ptr<tiffany::detail::LineWriter> writer_;
+  std::shared_ptr<tiffany::detail::LineWriter> writer_;
   Stamp stamp_;
   Rates rates_;
   Counts counted_;

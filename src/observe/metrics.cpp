@@ -256,20 +256,19 @@ Metrics::Collector Metrics::collect(std::function<void(Sample&)> collector) {
   return Collector(*this, last_source_);
 }
 
-// Families never go, and their order stays; collectors come behind them, and may go between two
-// calls: a text may then miss one that it had not come to yet.
-bool Metrics::write_one(std::size_t place, std::string& out, MetricFormat format) {
-  {
-    std::unique_lock lock(mutex_);
-    if (place < families_.size()) {
-      const detail::MetricFamily& family = *families_[place];
-      lock.unlock();
-      Sample sample(out, format);
-      family.write(sample);
-      return true;
-    }
-    place -= families_.size();
-  }
+// Families never go, and their order stays. Collectors may go between two calls: a text may then
+// miss one that it had not come to yet.
+bool Metrics::write_family(std::size_t place, std::string& out, MetricFormat format) {
+  std::unique_lock lock(mutex_);
+  if (place >= families_.size()) return false;
+  const detail::MetricFamily& family = *families_[place];
+  lock.unlock();
+  Sample sample(out, format);
+  family.write(sample);
+  return true;
+}
+
+bool Metrics::write_source(std::size_t place, std::string& out, MetricFormat format) {
   const std::lock_guard lock(sources_mutex_);
   if (place >= sources_.size()) return false;
   // A copy: a collector may add or remove others.
@@ -285,16 +284,20 @@ bool Metrics::write_one(std::size_t place, std::string& out, MetricFormat format
   return true;
 }
 
+// Collectors first: a family that one of them makes is in the same text.
 Task<std::string> Metrics::text(MetricFormat format) {
   std::string out;
-  for (std::size_t place = 0; write_one(place, out, format); ++place) co_await yield();
+  for (std::size_t i = 0; write_source(i, out, format); ++i) co_await yield();
+  for (std::size_t i = 0; write_family(i, out, format); ++i) co_await yield();
   if (format == MetricFormat::open_metrics) out += "# EOF\n";
   co_return out;
 }
 
 std::string Metrics::text_now(MetricFormat format) {
   std::string out;
-  for (std::size_t place = 0; write_one(place, out, format); ++place) {
+  for (std::size_t i = 0; write_source(i, out, format); ++i) {
+  }
+  for (std::size_t i = 0; write_family(i, out, format); ++i) {
   }
   if (format == MetricFormat::open_metrics) out += "# EOF\n";
   return out;

@@ -60,7 +60,9 @@ struct Pal::Reader {
 };
 
 Pal::Pal(PalOptions options)
-    : options_(std::move(options)), epoch_(static_cast<std::uint64_t>(wall_us())) {}
+    : options_(std::move(options)), epoch_(static_cast<std::uint64_t>(wall_us())) {
+  options_.queue = std::max<std::size_t>(options_.queue, 1);
+}
 
 Pal::~Pal() {
   for (const auto& reader : readers_) {
@@ -78,17 +80,23 @@ bool Pal::wanted(PalKind kind) const noexcept {
   });
 }
 
-// Counts the event, whoever reads; and begins its text, when somebody does.
+// Counts the event, whoever reads. The numbers of a channel go on, so that a reader that comes
+// later sees that it missed some.
 bool Pal::begin(const PalEvent& event) {
   ++counted_.events[static_cast<std::size_t>(event.kind)];
   ++last_;
-  if (event.kind == PalKind::sched && !wanted(PalKind::sched)) {
-    // The numbers of a channel go on: a reader that comes later sees that it missed some.
-    seq_ = ++channels_[event.task];
-    return false;
-  }
-  seq_ = ++channels_[event.task];
+  seq_ = ++channels_[event.task][static_cast<std::size_t>(event.kind)];
   return wanted(event.kind);
+}
+
+bool Pal::is_last(const PalEvent& event) const noexcept {
+  if (event.kind == PalKind::agent) return event.stage == stage::kCompleted;
+  if (event.kind != PalKind::sched || event.task.nil()) return false;
+  const bool over = event.stage == stage::kDone || event.stage == stage::kPanic ||
+                    event.stage == stage::kCancelled;
+  const auto found = channels_.find(event.task);
+  return over && found != channels_.end() &&
+         found->second[static_cast<std::size_t>(PalKind::agent)] == 0;
 }
 
 void Pal::begin_data(const PalEvent& event, JsonWriter& writer) {
@@ -124,14 +132,13 @@ void Pal::finish(const PalEvent& event) {
     }
     reader->queue.push_back(told);
     reader->something.set();
-    TIFFANY_ASSERT(reader->queue.size() <= std::max<std::size_t>(options_.queue, 1),
+    TIFFANY_ASSERT(reader->queue.size() <= options_.queue,
                    "the queue of a reader is beyond its bound");
   }
   if (event.kind != PalKind::sched && options_.keep > 0) {
     if (kept_.size() >= options_.keep) kept_.pop_front();
     kept_.push_back(told);
   }
-  if (event.stage == stage::kCompleted && event.kind == PalKind::agent) forget(event.task);
 }
 
 std::string Pal::id_of(std::uint64_t number) const {
@@ -202,12 +209,15 @@ PalSubscription& PalSubscription::operator=(PalSubscription&& other) noexcept {
 PalSubscription::~PalSubscription() {
   if (reader_ == nullptr || reader_->hub == nullptr) return;
   std::erase(reader_->hub->readers_, reader_);
+  reader_->hub = nullptr;
+  reader_->something.set();  // a next() that waits gives nothing
 }
 
 std::uint64_t PalSubscription::dropped() const noexcept { return reader_->dropped; }
 
-std::optional<PalFrame> PalSubscription::try_next() {
-  Pal::Reader& reader = *reader_;
+std::optional<PalFrame> PalSubscription::try_next() { return take(*reader_); }
+
+std::optional<PalFrame> PalSubscription::take(Pal::Reader& reader) {
   PalFrame frame;
   if (reader.snapshot != nullptr) {
     frame.type = PalFrame::Type::snapshot;
@@ -236,11 +246,10 @@ std::optional<PalFrame> PalSubscription::try_next() {
   return frame;
 }
 
-Task<std::optional<PalFrame>> PalSubscription::next() {
-  // Kept, though the subscription may be moved from while this waits.
-  const std::shared_ptr<Pal::Reader> reader = reader_;
+// Of the reader and not of the subscription, which may be moved while this waits.
+Task<std::optional<PalFrame>> PalSubscription::wait(std::shared_ptr<Pal::Reader> reader) {
   for (;;) {
-    std::optional<PalFrame> frame = try_next();
+    std::optional<PalFrame> frame = take(*reader);
     if (frame || reader->hub == nullptr) co_return frame;
     co_await reader->something.wait();
   }

@@ -9,6 +9,7 @@
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/serve.hpp"
 #include "tiffany/structure/blocks.hpp"
+#include "tiffany/structure/combine.hpp"
 
 namespace tiffany::observe {
 
@@ -70,7 +71,13 @@ Task<void> tell(Socket client, Pal* pal) {
     if (!request) co_return;
     PalSubscription frames = pal->subscribe(request->filter, request->after);
     std::string lines;
-    while (auto frame = co_await frames.next()) {
+    for (;;) {
+      // A client says nothing behind its request: what can be read is its end.
+      char room[64];
+      auto first = co_await race(frames.next(), client.read(room));
+      if (first.index == 1) co_return;
+      std::optional<PalFrame> frame = std::move(first.get<0>());
+      if (!frame) co_return;
       // What has come meanwhile goes along, up to a bound: one write for many events.
       constexpr std::size_t kEnough = 64 * 1024;
       lines.clear();

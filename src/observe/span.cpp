@@ -142,6 +142,15 @@ void Span::set(const log::Field& attribute) {
   if (state_ == nullptr) return;
   std::string value;
   attribute.append_json(value);
+  // The type of an attribute is that of what was given, whatever its value.
+  if (attribute.kind() == log::Field::Kind::number &&
+      value.find_first_of(".e\"") == std::string::npos) {
+    value += ".0";
+  }
+  if (attribute.kind() == log::Field::Kind::natural && value.size() >= 19 &&
+      (value.size() > 19 || value > "9223372036854775807")) {
+    value = '"' + value + '"';  // beyond what others have a number for
+  }
   for (auto& [name, known] : ended_.attributes) {
     if (name != attribute.key()) continue;
     known = std::move(value);

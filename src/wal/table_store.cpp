@@ -6,6 +6,7 @@
 
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/engine/spawn.hpp"
+#include "tiffany/structure/blocks.hpp"
 #include "tiffany/wal/values.hpp"
 
 namespace tiffany::wal {
@@ -28,6 +29,7 @@ void TableStore::load(std::int64_t epoch_time, bool shut_down) {
     // A fork whose history is not complete was never acknowledged.
     if (task.last_seq >= task.forked_at) listed_.push_back(&task);
   }
+  for (const std::string& id : keys(Table::retired)) retired_.insert(Uuid::parse(id).value());
   clock_ = WallClock(scheduler_, epoch_time, found_.last_time);
 }
 
@@ -65,16 +67,35 @@ std::uint64_t TableStore::append(StoredTask& task, Entry entry, Level level, Tic
   entry.seq = task.last_seq + 1;
   std::string line;
   append_line(line, entry, text_of_time(clock_.now()), 0, false);
-  insert(task, entry.seq, line);
-  if (entry.type == RecordType::Checkpoint) remove(Table::records, task.id.text(), 2, entry.seq);
+  change([&] {
+    insert(task, entry.seq, line);
+    if (entry.type == RecordType::Checkpoint) remove(Table::records, task.id.text(), 2, entry.seq);
+  });
   if (ticket != nullptr) tickets_.push(*ticket);
   if (level == Level::sync) hurry();
   return entry.seq;
 }
 
 void TableStore::append_copy(StoredTask& task, std::string_view line) {
+  require_open();
   const std::string copy = reseeded(line.substr(0, line.size() - 1), 0);
-  insert(task, view_of(copy).seq, copy);
+  if (!writes_) {
+    task.last_seq = view_of(copy).seq;
+    return;
+  }
+  change([&] { insert(task, view_of(copy).seq, copy); });
+}
+
+// Part of a change may be in the transaction when it fails, and another process may own the rest:
+// nothing more is accepted, so that no code acts upon what the next claim does not find.
+template <class F>
+void TableStore::change(const F& rows) {
+  try {
+    rows();
+  } catch (...) {
+    sealed_ = std::current_exception();
+    throw;
+  }
 }
 
 void TableStore::insert(StoredTask& task, std::uint64_t seq, const std::string& line) {
@@ -93,12 +114,43 @@ std::vector<std::string> TableStore::read(const StoredTask& task) {
 
 // ---- Commits ----
 
+// Says so when nobody commits any more, also when the task is cancelled before it begins.
+class TableStore::Writing {
+ public:
+  explicit Writing(std::shared_ptr<TableStore> store) noexcept : store_(std::move(store)) {}
+  Writing(Writing&&) noexcept = default;
+  Writing& operator=(Writing&&) = delete;
+  ~Writing() {
+    if (store_ != nullptr) store_->rest();
+  }
+  TableStore& store() const noexcept { return *store_; }
+
+ private:
+  std::shared_ptr<TableStore> store_;
+};
+
 void TableStore::hurry() {
-  if (std::exchange(writing_, true)) return;
-  scheduler_.spawn.system()(&TableStore::write, shared_from_this());
+  if (!writes_ || std::exchange(writing_, true)) return;
+  scheduler_.spawn.system()(&TableStore::write_once, Writing(shared_from_this()));
+}
+
+// Whoever still waits is told why nothing comes.
+void TableStore::rest() noexcept {
+  writing_ = false;
+  TicketList waiting;
+  waiting.take(tickets_);
+  Ticket* ticket = waiting.pop();
+  if (ticket == nullptr) return;
+  if (sealed_ == nullptr) {
+    sealed_ = std::make_exception_ptr(
+        Error(Errc::log_sealed, "The task that commits to the store " + name_ + " was cancelled."));
+  }
+  for (; ticket != nullptr; ticket = waiting.pop()) ticket->synced(sealed_);
 }
 
 Task<void> TableStore::flush() {
+  require_open();
+  if (!writes_) co_return;
   Synced synced;
   tickets_.push(synced);
   hurry();
@@ -106,10 +158,11 @@ Task<void> TableStore::flush() {
   if (synced.error != nullptr) std::rethrow_exception(synced.error);
 }
 
+Task<void> TableStore::write_once(Writing writing) { co_await shield(writing.store().write()); }
+
 Task<void> TableStore::write() {
   co_await sleep_until(scheduler_.now());  // what is ready has its turn, and shares the commit
-  writing_ = false;
-  if (sealed_ != nullptr) co_return;
+  if (sealed_ != nullptr) co_return;       // rest() tells those who wait
   TicketList told;
   told.take(tickets_);
   std::exception_ptr error;
@@ -119,7 +172,7 @@ Task<void> TableStore::write() {
     }
     commit();
     ++counters_.syncs;
-  } catch (const Error&) {
+  } catch (...) {
     error = sealed_ = std::current_exception();
   }
   while (Ticket* const ticket = told.pop()) ticket->synced(error);
@@ -133,7 +186,7 @@ void TableStore::add_value(std::string& payload, const std::string& value) {
     return;
   }
   const std::string name = value_name(value);
-  put(Table::values, name, 0, value);
+  if (writes_) change([&] { put(Table::values, name, 0, value); });
   payload += value_reference(name, value.size());
 }
 
@@ -210,16 +263,18 @@ Task<std::size_t> TableStore::retire(std::vector<Uuid> ids, std::size_t most) {
   for (const Uuid& id : ids) {
     if (!retired(id)) put(Table::retired, id.text(), 0, id.text());
     remove(Table::archive, id.text());
+    retired_.insert(id);
   }
   const std::vector<std::string> all = keys(Table::retired);
   const std::size_t gone = all.size() > most ? all.size() - most : 0;
-  for (std::size_t i = 0; i < gone; ++i) remove(Table::retired, all[i]);
+  for (std::size_t i = 0; i < gone; ++i) {
+    remove(Table::retired, all[i]);
+    retired_.erase(Uuid::parse(all[i]).value());
+  }
   co_await flush();
   co_return gone;
 }
 
-bool TableStore::retired(const Uuid& id) const noexcept {
-  return !get(Table::retired, id.text()).empty();
-}
+bool TableStore::retired(const Uuid& id) const noexcept { return retired_.contains(id); }
 
 }  // namespace tiffany::wal

@@ -128,12 +128,17 @@ LineWriter::Room::~Room() {
 }
 
 void LineWriter::flush() {
+  while (!flush_for(std::chrono::hours(1))) {
+  }
+}
+
+bool LineWriter::flush_for(std::chrono::milliseconds longest) {
   std::unique_lock lock(shared_->mutex);
   const std::uint64_t number = shared_->put;
-  if (shared_->done >= number) return;
+  if (shared_->done >= number) return true;
   shared_->hurry = true;
   shared_->work.notify_one();
-  shared_->written.wait(lock, [&] { return shared_->done >= number; });
+  return shared_->written.wait_for(lock, longest, [&] { return shared_->done >= number; });
 }
 
 std::uint64_t LineWriter::dropped() const {

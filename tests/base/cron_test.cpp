@@ -54,6 +54,12 @@ TEST(Cron, FieldsMeanWhatTheyMeanToEveryCron) {
   EXPECT_EQ(next("@yearly", "2026-11-17T09:30", 1), (Times{"2027-01-01T00:00"}));
 }
 
+TEST(Cron, ADateThatIsFarAwayIsFound) {
+  EXPECT_EQ(next("0 0 29 2 */7", "2010-01-01T00:00", 1), (Times{"2032-02-29T00:00"}));
+  EXPECT_EQ(next("0 0 * * sun-sun", "2026-11-17T00:00", 2),
+            (Times{"2026-11-22T00:00", "2026-11-29T00:00"}));
+}
+
 TEST(Cron, ADateThatNeverComesIsNever) {
   EXPECT_EQ(next("0 0 30 2 *", "2026-01-01T00:00", 1), Times{});
   EXPECT_EQ(next("0 0 31 4,6,9,11 *", "2026-01-01T00:00", 1), Times{});

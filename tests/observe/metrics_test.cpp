@@ -143,6 +143,17 @@ TEST(Metrics, ACollectorIsAskedForEachTextUntilItsGuardGoes) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST(Metrics, AFamilyThatACollectorMakesIsInTheSameTextOnce) {
+  Metrics metrics;
+  const auto guard = metrics.collect([&](Sample& out) {
+    metrics.counter("made_total", "Made by a collector.").add();
+    out.gauge("seen", "Seen.", 1);
+  });
+  const std::string text = metrics.text_now();
+  EXPECT_EQ(text.find("# TYPE seen"), text.rfind("# TYPE seen"));
+  EXPECT_NE(text.find("made_total 1\n"), std::string::npos);
+}
+
 TEST(Metrics, ACollectorThatThrowsIsLeftOutAndCounted) {
   Metrics metrics;
   const auto bad = metrics.collect([](Sample& out) {
@@ -179,6 +190,7 @@ TEST(Metrics, ATextLetsOtherTasksRunBetweenTwoFamilies) {
       },
       &turns, &done);
   scheduler.run();
+  EXPECT_EQ(scheduler.counters().failed, 0u);
   EXPECT_GE(turns, 20);
 }
 

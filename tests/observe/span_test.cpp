@@ -43,6 +43,7 @@ std::vector<EndedSpan> run_branches(int times) {
       },
       &tracer, times);
   scheduler.run();
+  EXPECT_EQ(scheduler.counters().failed, 0u);
   EXPECT_EQ(tracer.open(), 0u);
   return tracer.take();
 }
@@ -81,6 +82,7 @@ TEST(Span, WithoutATracerASpanDoesNothing) {
     co_return;
   });
   scheduler.run();
+  EXPECT_EQ(scheduler.counters().failed, 0u);
   EXPECT_FALSE(Span::current().has_value());  // outside of tasks, too
 }
 
@@ -102,6 +104,7 @@ TEST(Span, OneThatAnExceptionGoesThroughHasFailed) {
       },
       &tracer);
   scheduler.run();
+  EXPECT_EQ(scheduler.counters().failed, 0u);
   const auto spans = tracer.take();
   ASSERT_EQ(spans.size(), 2u);
   EXPECT_TRUE(spans[0].failed);
@@ -119,6 +122,7 @@ TEST(Span, TheTracerKeepsTheLastAndCountsTheRest) {
       },
       &tracer);
   scheduler.run();
+  EXPECT_EQ(scheduler.counters().failed, 0u);
   EXPECT_EQ(tracer.dropped(), 3u);
   EXPECT_EQ(tracer.count(), 5u);
   const auto spans = tracer.take();
@@ -146,6 +150,7 @@ TEST(Span, LinesOfTheLogNameTheSpanTheyAreWrittenIn) {
       },
       &tracer, &expected);
   scheduler.run();
+  EXPECT_EQ(scheduler.counters().failed, 0u);
   observe::log::configure(observe::log::Settings());
   char line[1024];
   const ssize_t size = ::read(ends[0], line, sizeof line);

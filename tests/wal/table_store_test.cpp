@@ -19,6 +19,7 @@ struct Tables {
   std::map<std::tuple<int, std::string, std::uint64_t>, std::string> rows;
   std::uint64_t epoch = 0;
   bool fails = false;
+  bool puts_fail = false;
 };
 
 class MapStore final : public TableStore {
@@ -31,6 +32,7 @@ class MapStore final : public TableStore {
  private:
   void put(Table table, const std::string& key, std::uint64_t number,
            const std::string& text) override {
+    if (tables_.puts_fail) throw Error(Errc::io_failed, "The row was not taken.");
     now_[{static_cast<int>(table), key, number}] = text;
   }
   std::vector<std::string> get(Table table, const std::string& key) const override {
@@ -75,7 +77,7 @@ class TableStoreTest : public testing::Test {
     Scheduler scheduler(Options().virtual_time());
     auto handle = scheduler.spawn(program);
     scheduler.run();
-    ASSERT_TRUE(handle.done());
+    ASSERT_EQ(handle.state(), TaskState::completed);
   }
   static std::uint64_t append(TableStore& store, StoredTask& task, RecordType type,
                               Synced* synced) {
@@ -119,6 +121,67 @@ TEST_F(TableStoreTest, ACheckpointTakesThePlaceOfEverythingButTheFirstRecord) {
     EXPECT_EQ(view_of(lines[1]).type, RecordType::Checkpoint);
     co_await store->close();
   });
+}
+
+TEST_F(TableStoreTest, ASealedStoreSaysSoAsOftenAsItIsAsked) {
+  run_virtual([&]() -> Task<void> {
+    auto store = std::make_shared<MapStore>(tables);
+    StoredTask& task = store->add(id);
+    tables.fails = true;
+    append(*store, task, RecordType::Spawn, nullptr);
+    for (int i = 0; i < 3; ++i) {
+      bool thrown = false;
+      try {
+        co_await store->close();
+      } catch (const Error&) {
+        thrown = true;
+      }
+      EXPECT_TRUE(thrown);
+    }
+  });
+}
+
+TEST_F(TableStoreTest, ARowThatIsNotTakenSealsTheStore) {
+  run_virtual([&]() -> Task<void> {
+    auto store = std::make_shared<MapStore>(tables);
+    StoredTask& task = store->add(id);
+    Synced first;
+    append(*store, task, RecordType::Spawn, &first);
+    tables.puts_fail = true;
+    EXPECT_THROW(append(*store, task, RecordType::Command, nullptr), Error);
+    tables.puts_fail = false;
+    EXPECT_THROW(append(*store, task, RecordType::Command, nullptr), Error);
+    co_await first.event.wait();
+    EXPECT_NE(first.error, nullptr);
+    EXPECT_TRUE(tables.rows.empty());
+  });
+}
+
+TEST_F(TableStoreTest, OneThatWasClaimedBySomebodyElseIsSealedByItsNextAppend) {
+  run_virtual([&]() -> Task<void> {
+    auto store = std::make_shared<MapStore>(tables);
+    StoredTask& task = store->add(id);
+    const auto other = std::make_shared<MapStore>(tables);
+    EXPECT_THROW(append(*store, task, RecordType::Spawn, nullptr), Error);
+    EXPECT_TRUE(store->sealed());
+    other->abandon();
+    co_return;
+  });
+}
+
+TEST_F(TableStoreTest, WhoWaitsIsToldWhenTheSchedulerStops) {
+  Synced synced;
+  Scheduler scheduler(Options().virtual_time());
+  std::shared_ptr<MapStore> store;
+  scheduler.spawn([&]() -> Task<void> {
+    store = std::make_shared<MapStore>(tables);
+    append(*store, store->add(id), RecordType::Spawn, &synced);
+    co_return;
+  });
+  scheduler.step();
+  scheduler.shutdown("the end");
+  EXPECT_TRUE(synced.event.is_set());  // committed, or told that it was not
+  EXPECT_EQ(synced.error == nullptr, !tables.rows.empty());
 }
 
 TEST_F(TableStoreTest, ACommitThatFailsIsUnknownToAllAndSealsTheStore) {

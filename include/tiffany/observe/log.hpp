@@ -199,7 +199,7 @@ std::string levels();
 void flush();
 
 struct Counts {
-  std::uint64_t written = 0;     // put into the buffer
+  std::uint64_t lines = 0;       // that were to be written
   std::uint64_t dropped = 0;     // no room
   std::uint64_t suppressed = 0;  // beyond most_per_second
   std::uint64_t failed = 0;      // writes that the system refused

@@ -236,7 +236,8 @@ class Metrics {
   Family<M>& family(MetricType type, std::string name, std::string help, LabelNames labels,
                     std::size_t most, typename Family<M>::Make make);
   // False: there is nothing at that place.
-  bool write_one(std::size_t place, std::string& out, MetricFormat format);
+  bool write_family(std::size_t place, std::string& out, MetricFormat format);
+  bool write_source(std::size_t place, std::string& out, MetricFormat format);
 
   struct Source {
     std::uint64_t number = 0;

@@ -9,8 +9,8 @@
 //
 // The log is the record; this is the view. Nothing is written to a disk, nobody waits for a reader,
 // and what a reader does or does not do changes nothing but a count. A channel is what is told of
-// one task (of the runtime: the nil UUID): its events have numbers without gaps ("seq"), so that
-// a reader sees what it missed.
+// one task (of the runtime: the nil UUID): its events of one kind have numbers without gaps ("seq"),
+// so that a reader sees what it missed.
 //
 // A reader has a bounded queue. When it is full the oldest event is dropped, and the next frame is
 // {"type":"lagged","dropped":N,"next_seq":S}. The first frame is a snapshot, unless the reader says
@@ -23,6 +23,7 @@
 // next() gives nothing then.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -118,7 +119,7 @@ struct PalFrame {
 class PalOptions {
  public:
   PalOptions() = default;
-  std::size_t queue = 1024;  // events that wait for one reader
+  std::size_t queue = 1024;  // events that wait for one reader; at least 1
   std::size_t keep = 1024;   // of agents and the runtime, for readers that come back
   // Members of the snapshot object, for the filter of the reader.
   std::function<void(JsonWriter&, const PalFilter&)> snapshot{};
@@ -147,21 +148,25 @@ class Pal {
   // it throws is counted as an event without data.
   template <class Data>
   void emit(const PalEvent& event, const Data& data) {
-    if (!begin(event)) return;
-    JsonWriter writer(draft_);
-    begin_data(event, writer);
-    const std::size_t before = draft_.size();
-    try {
-      data(writer);
-    } catch (...) {
-      draft_.resize(before);
+    if (begin(event)) {
+      JsonWriter writer(draft_);
+      begin_data(event, writer);
+      const std::size_t before = draft_.size();
+      try {
+        data(writer);
+      } catch (...) {
+        draft_.resize(before);
+      }
+      finish(event);
     }
-    finish(event);
+    if (is_last(event)) forget(event.task);
   }
   // Whether an event of that kind would be made into text: to leave out what is costly.
   bool wanted(PalKind kind) const noexcept;
 
-  // The channel is over: its numbers begin anew if it is used again. Done by kCompleted, too.
+  // The channel is over: its numbers begin anew if it is used again. Done by the last event of an
+  // agent (kCompleted), and by that of a task that only the scheduler told of (kDone, kPanic,
+  // kCancelled).
   void forget(const Uuid& task) noexcept { channels_.erase(task); }
 
   // `after`: the id of the last frame that the reader has seen; empty, unknown or no longer kept:
@@ -181,6 +186,7 @@ class Pal {
   struct Reader;
 
   bool begin(const PalEvent& event);
+  bool is_last(const PalEvent& event) const noexcept;
   void begin_data(const PalEvent& event, JsonWriter& writer);
   void finish(const PalEvent& event);
   std::string id_of(std::uint64_t number) const;
@@ -189,8 +195,9 @@ class Pal {
   PalOptions options_;
   std::uint64_t epoch_;  // of this hub: ids of another do not fit
   std::uint64_t last_ = 0;
-  std::uint64_t seq_ = 0;  // of the event that is being emitted
-  std::unordered_map<Uuid, std::uint64_t, UuidHash> channels_;
+  std::uint64_t seq_ = 0;                        // of the event that is being emitted
+  using Numbers = std::array<std::uint64_t, 3>;  // the last ones, by kind
+  std::unordered_map<Uuid, Numbers, UuidHash> channels_;
   std::deque<Told> kept_;
   std::vector<std::shared_ptr<Reader>> readers_;
   std::string draft_;
@@ -204,8 +211,9 @@ class PalSubscription {
   PalSubscription& operator=(PalSubscription&& other) noexcept;
   ~PalSubscription();
 
-  // The next frame; nothing when the hub is gone and everything was read. Cancel: nothing is lost.
-  Task<std::optional<PalFrame>> next();
+  // The next frame; nothing when the hub or the subscription is gone and everything was read.
+  // Cancel: nothing is lost.
+  Task<std::optional<PalFrame>> next() { return wait(reader_); }
   // The same without waiting; nothing when there is none.
   std::optional<PalFrame> try_next();
   std::uint64_t dropped() const noexcept;
@@ -214,6 +222,8 @@ class PalSubscription {
   friend class Pal;
   explicit PalSubscription(std::shared_ptr<Pal::Reader> reader) noexcept
       : reader_(std::move(reader)) {}
+  static std::optional<PalFrame> take(Pal::Reader& reader);
+  static Task<std::optional<PalFrame>> wait(std::shared_ptr<Pal::Reader> reader);
   std::shared_ptr<Pal::Reader> reader_;
 };
 

@@ -12,7 +12,9 @@
 // request that is not understood, or that does not come within ten seconds, is answered with
 // {"type":"error","message":...}, and the connection is closed.
 //
-// A client that does not read loses events and disturbs nobody else.
+// A client says nothing behind its request; what it says all the same ends the connection, as does
+// its end, which is noticed at once. A client that does not read loses events and disturbs nobody
+// else.
 //
 // The end: as for serve() (io/serve.hpp).
 #pragma once

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "tiffany/wal/record_store.hpp"
@@ -75,14 +76,20 @@ class TableStore : public RecordStore, public std::enable_shared_from_this<Table
   virtual void closed() noexcept = 0;
 
  private:
+  class Writing;
   void insert(StoredTask& task, std::uint64_t seq, const std::string& line);
+  template <class F>
+  void change(const F& rows);
+  static Task<void> write_once(Writing writing);
   Task<void> write();
+  void rest() noexcept;
 
   Scheduler& scheduler_;
   bool writes_;
   bool writing_ = false;  // the writer is on its way
   std::map<Uuid, std::unique_ptr<StoredTask>> tasks_;
   std::vector<StoredTask*> listed_;
+  std::unordered_set<Uuid, UuidHash> retired_;
   TicketList tickets_;
 };
 

@@ -81,9 +81,11 @@ int DatagramSocket::send(const Name& to, std::string bytes) {
     return -ECONNREFUSED;
   }
   // One that is connected hears its peer alone.
-  if (!target->peer_.empty() && family_ != AF_UNIX && target->peer_ != local_) return size;
+  Name from = local_;
+  from.make_loopback();
+  if (!target->peer_.empty() && family_ != AF_UNIX && target->peer_ != from) return size;
   if (target->arrived_.size() >= kMostWaiting) return family_ == AF_UNIX ? -ENOBUFS : size;
-  target->arrived_.push_back({local_, std::move(bytes)});
+  target->arrived_.push_back({from, std::move(bytes)});
   state.touch(target);
   return size;
 }

@@ -174,6 +174,10 @@ int Files::rename_path(const char* from, const char* to, bool replace) {
   const auto found = old.directory->entries.find(old.name);
   if (found == old.directory->entries.end()) return -ENOENT;
   const InodePtr moved = found->second;
+  // A directory cannot come to lie in itself.
+  const std::string_view target(to);
+  const std::string inside = std::string(from) + "/";
+  if (moved->type == S_IFDIR && target.starts_with(inside)) return -EINVAL;
   const auto there = now.directory->entries.find(now.name);
   if (there != now.directory->entries.end()) {
     if (!replace) return -EEXIST;

@@ -7,6 +7,7 @@
 // Thread safety: all calls may be made from any thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,6 +46,8 @@ class LineWriter {
 
   // Returns when everything that was put before the call has been written or dropped.
   void flush();
+  // The same, and false, when that takes longer.
+  bool flush_for(std::chrono::milliseconds longest);
 
   std::uint64_t dropped() const;  // lines that found no room
   std::uint64_t failed() const;   // writes that failed
