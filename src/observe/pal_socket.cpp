@@ -50,6 +50,14 @@ Task<void> read_away(Socket& client) {
   }
 }
 
+Task<void> until_gone(Socket& client) {
+  char room[64];
+  try {
+    co_await client.read(room);
+  } catch (const IoError&) {  // reset: gone as well
+  }
+}
+
 Task<void> tell(Socket client, Pal* pal) {
   std::optional<PalRequest> request;
   std::string refused;
@@ -73,8 +81,7 @@ Task<void> tell(Socket client, Pal* pal) {
     std::string lines;
     for (;;) {
       // A client says nothing behind its request: what can be read is its end.
-      char room[64];
-      auto first = co_await race(frames.next(), client.read(room));
+      auto first = co_await race(frames.next(), until_gone(client));
       if (first.index == 1) co_return;
       std::optional<PalFrame> frame = std::move(first.get<0>());
       if (!frame) co_return;

@@ -43,8 +43,13 @@ Task<void> TableStore::close() {
 
 void TableStore::abandon() noexcept {
   if (sealed_ != nullptr) return;
+  seal(std::make_exception_ptr(Error(Errc::log_sealed, "The store " + name_ + " was left.")));
+}
+
+// What was not committed goes, as the next claim would have it.
+void TableStore::seal(std::exception_ptr why) noexcept {
   if (writes_ && owned()) roll_back();
-  sealed_ = std::make_exception_ptr(Error(Errc::log_sealed, "The store " + name_ + " was left."));
+  sealed_ = std::move(why);
 }
 
 // ---- Tasks and their records ----
@@ -93,7 +98,7 @@ void TableStore::change(const F& rows) {
   try {
     rows();
   } catch (...) {
-    sealed_ = std::current_exception();
+    seal(std::current_exception());
     throw;
   }
 }
@@ -114,19 +119,21 @@ std::vector<std::string> TableStore::read(const StoredTask& task) {
 
 // ---- Commits ----
 
-// Says so when nobody commits any more, also when the task is cancelled before it begins.
+// Says so when the commit does not come to pass: the task is cancelled before it begins.
 class TableStore::Writing {
  public:
   explicit Writing(std::shared_ptr<TableStore> store) noexcept : store_(std::move(store)) {}
   Writing(Writing&&) noexcept = default;
   Writing& operator=(Writing&&) = delete;
   ~Writing() {
-    if (store_ != nullptr) store_->rest();
+    if (store_ != nullptr && !begun_) store_->give_up();
   }
   TableStore& store() const noexcept { return *store_; }
+  void begin() noexcept { begun_ = true; }
 
  private:
   std::shared_ptr<TableStore> store_;
+  bool begun_ = false;
 };
 
 void TableStore::hurry() {
@@ -134,18 +141,19 @@ void TableStore::hurry() {
   scheduler_.spawn.system()(&TableStore::write_once, Writing(shared_from_this()));
 }
 
-// Whoever still waits is told why nothing comes.
-void TableStore::rest() noexcept {
+void TableStore::give_up() noexcept {
   writing_ = false;
-  TicketList waiting;
-  waiting.take(tickets_);
-  Ticket* ticket = waiting.pop();
-  if (ticket == nullptr) return;
   if (sealed_ == nullptr) {
-    sealed_ = std::make_exception_ptr(
-        Error(Errc::log_sealed, "The task that commits to the store " + name_ + " was cancelled."));
+    seal(std::make_exception_ptr(Error(
+        Errc::log_sealed, "The task that commits to the store " + name_ + " was cancelled.")));
   }
-  for (; ticket != nullptr; ticket = waiting.pop()) ticket->synced(sealed_);
+  tell_all(sealed_);
+}
+
+void TableStore::tell_all(const std::exception_ptr& error) noexcept {
+  TicketList told;
+  told.take(tickets_);
+  while (Ticket* const ticket = told.pop()) ticket->synced(error);
 }
 
 Task<void> TableStore::flush() {
@@ -158,24 +166,26 @@ Task<void> TableStore::flush() {
   if (synced.error != nullptr) std::rethrow_exception(synced.error);
 }
 
-Task<void> TableStore::write_once(Writing writing) { co_await shield(writing.store().write()); }
+Task<void> TableStore::write_once(Writing writing) {
+  writing.begin();
+  co_await shield(writing.store().write());
+}
 
 Task<void> TableStore::write() {
   co_await sleep_until(scheduler_.now());  // what is ready has its turn, and shares the commit
-  if (sealed_ != nullptr) co_return;       // rest() tells those who wait
-  TicketList told;
-  told.take(tickets_);
-  std::exception_ptr error;
-  try {
-    if (!owned()) {
-      throw Error(Errc::log_fenced, "Another process has claimed the store " + name_ + ".");
+  writing_ = false;                        // those who are told may append, and want another commit
+  if (sealed_ == nullptr) {
+    try {
+      if (!owned()) {
+        throw Error(Errc::log_fenced, "Another process has claimed the store " + name_ + ".");
+      }
+      commit();
+      ++counters_.syncs;
+    } catch (...) {
+      seal(std::current_exception());
     }
-    commit();
-    ++counters_.syncs;
-  } catch (...) {
-    error = sealed_ = std::current_exception();
   }
-  while (Ticket* const ticket = told.pop()) ticket->synced(error);
+  tell_all(sealed_);
 }
 
 // ---- Long values ----

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -82,7 +83,9 @@ class TableStore : public RecordStore, public std::enable_shared_from_this<Table
   void change(const F& rows);
   static Task<void> write_once(Writing writing);
   Task<void> write();
-  void rest() noexcept;
+  void seal(std::exception_ptr why) noexcept;
+  void give_up() noexcept;
+  void tell_all(const std::exception_ptr& error) noexcept;
 
   Scheduler& scheduler_;
   bool writes_;
