@@ -9,8 +9,8 @@
 //
 // The log is the record; this is the view. Nothing is written to a disk, nobody waits for a reader,
 // and what a reader does or does not do changes nothing but a count. A channel is what is told of
-// one task (of the runtime: the nil UUID): its events of one kind have numbers without gaps ("seq"),
-// so that a reader sees what it missed.
+// one task (of the runtime: the nil UUID): its events of one kind have numbers without gaps
+// ("seq"), so that a reader sees what it missed.
 //
 // A reader has a bounded queue. When it is full the oldest event is dropped, and the next frame is
 // {"type":"lagged","dropped":N,"next_seq":S}. The first frame is a snapshot, unless the reader says
