@@ -241,7 +241,17 @@ tiffany::Counters sum_of(const tiffany::observe::EventRing& ring) {
   tiffany::Counters sum;
   tiffany::observe::EventReader reader(ring);
   tiffany::observe::Event event;
+  std::uint32_t ready = 0;  // as the events say
   while (reader.read({&event, 1}) == 1) {
+    const bool queued = event.kind == EventKind::stop && !is_final(event.state()) &&
+                        event.state() != tiffany::TaskState::blocked;
+    if (event.kind == EventKind::admit || event.kind == EventKind::release) ++ready;
+    if (event.kind == EventKind::wake || queued) ++ready;
+    if (event.kind == EventKind::run || event.kind == EventKind::hold) --ready;
+    if (event.kind != EventKind::end) {
+      EXPECT_EQ(event.ready, ready) << event.text();
+    }
+    ready = event.ready;  // a task that ends before it began leaves the queue
     const auto wait = static_cast<std::size_t>(event.wait());
     sum.admitted += event.kind == EventKind::admit ? 1 : 0;
     sum.runs += event.kind == EventKind::run ? 1 : 0;

@@ -51,6 +51,7 @@ Lines recorded(Begin begin, Options options = silent()) {
   recorder.start();
   begin(scheduler);
   scheduler.run();
+  EXPECT_EQ(all_of(recorder).back().ready, 0u) << "in the end no task is ready";
   return texts(recorder);
 }
 
