@@ -43,7 +43,7 @@ class Body {
       while (state_.round < 3) {
         choices_ = Random(seed_ * 1000 + static_cast<std::uint64_t>(state_.round), "choices");
         const std::uint64_t calls = 1 + choices_.below(5);
-        for (std::uint64_t i = 0; i < calls; ++i) co_await call(choices_.below(13));
+        for (std::uint64_t i = 0; i < calls; ++i) co_await call(choices_.below(14));
         ++state_.round;
         if (checkpoints) co_await flow_.checkpoint(state_);
       }
@@ -138,6 +138,9 @@ class Body {
       case 11:
         co_await steps_at_once(number);
         break;
+      case 12:
+        co_await signals_at_once(number);
+        break;
       default:
         co_await flow_.step("once", StepOptions().retry(Retry(3, 1s)), [](Attempt& attempt) {
           if (attempt.number() < 2) throw std::runtime_error("not yet");
@@ -214,6 +217,18 @@ class Body {
     }
     // A checkpoint is refused while a step is under way.
     co_await flow_.sleep(1s);
+  }
+
+  // One of two signals of a name, or a timer; what has come and was not looked at goes back.
+  Durable<void> signals_at_once(int number) {
+    auto first = co_await flow_.begin_signal<int>("s");
+    auto second = co_await flow_.begin_signal<int>("s");
+    auto late = co_await flow_.timer(std::chrono::seconds(number));
+    auto won = co_await flow_.race(first, second, late);
+    see("s" + std::to_string(won.index));
+    if (won.index == 0 && number % 2 == 0) see(std::to_string(won.get<0>()));
+    co_await flow_.wait_until([&] { return late.arrived(); });
+    see(std::to_string(first.arrived() ? 1 : 0) + std::to_string(second.arrived() ? 1 : 0));
   }
 
   void publish(const Uuid& id) {
