@@ -137,6 +137,11 @@ void FlowState::check_cancelled() const {
     throw DurableCancelled(Errc::durable_cancelled,
                            "Durable task " + id_text + " was cancelled: " + *cancel.why);
   }
+  if (const Slot* const timer = scopes.due(cancel.shields)) {
+    throw ScopeTimedOut(Errc::scope_timed_out, "The time of the scope with " +
+                                                   detail::what_is(timer) + " of durable task " +
+                                                   id_text + " is over.");
+  }
 }
 
 void FlowState::leave_code() {

@@ -15,6 +15,7 @@
 #include "durable/signals.hpp"
 #include "durable/slots.hpp"
 #include "durable/steps.hpp"
+#include "durable/timed_scopes.hpp"
 #include "durable/waits.hpp"
 #include "tiffany/wal/record_store.hpp"
 
@@ -69,6 +70,7 @@ class FlowState {
     int shields = 0;                 // that are open
     bool due() const noexcept { return why.has_value() && shields == 0; }
   } cancel;
+  detail::TimedScopes scopes;
   std::vector<Uuid> kept_promises;  // which the host knows until the code is gone
 
   // ---- Commands ----
@@ -102,7 +104,9 @@ class FlowState {
   void broken(const std::exception_ptr& error) noexcept;  // the log is sealed
   // Throws when somebody else than the code of the task asks: a step, perhaps.
   void require_own_code() const;
-  // Throws what cancelled code is unwound with, if it was cancelled.
+  // The waits of the code are to end: it was cancelled, or the time of a scope is over.
+  bool waits_end() const noexcept { return cancel.due() || scopes.due(cancel.shields) != nullptr; }
+  // Throws what such code is unwound with, if that is so.
   void check_cancelled() const;
   // For code that does not wait: throws what a task that is being stopped is unwound with.
   [[noreturn]] void leave_code();

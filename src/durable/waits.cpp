@@ -19,7 +19,7 @@ bool Waits::begin(DurableCall& call, TaskRecord& running) {
   call_ = &call;
   try {
     held_ = call.asks() && cancel_comes_first();
-    if (!flow_.cancel.due() && !held_) call.issue();
+    if (!flow_.waits_end() && !held_) call.issue();
     if (!flow_.comparison.stopped() && advance()) {
       call_ = nullptr;
       return true;
@@ -57,8 +57,9 @@ bool Waits::advance() {
   for (;;) {
     if (unwinding_) return false;
     if (!held_ && call_->ready()) return true;
-    if (flow_.cancel.due() && call_->cancellable()) {
-      return flow_.steps.stop("its task was cancelled");
+    if (flow_.waits_end() && call_->cancellable()) {
+      return flow_.steps.stop(flow_.cancel.due() ? "its task was cancelled"
+                                                 : "the time of its scope is over");
     }
     if (!flow_.arrivals.can_take()) {
       if (flow_.arrivals.empty() && (!live_ || !flow_.comparison.replay.empty())) caught_up();

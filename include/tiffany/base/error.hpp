@@ -77,6 +77,7 @@ namespace tiffany {
   X(durable_cancelled, 315, "a durable task was cancelled")                                  \
   X(durable_stopped, 316, "a durable task does not run: it is paused, or its log is wrong")  \
   X(durable_misuse, 317, "a durable task was used in a way that its log cannot record")      \
+  X(scope_timed_out, 318, "the time of a scope of a durable task is over")                   \
   X(start_conflict, 320, "the id of a start belongs to another durable task already")        \
   X(id_retired, 321, "the durable task of that id has ended and has left the archive")
 

@@ -63,6 +63,7 @@
 #include "tiffany/durable/calls.hpp"
 #include "tiffany/durable/durable.hpp"
 #include "tiffany/durable/flow_guards.hpp"
+#include "tiffany/durable/scope_call.hpp"
 #include "tiffany/durable/several_calls.hpp"
 #include "tiffany/durable/signal_calls.hpp"
 #include "tiffany/durable/step.hpp"
@@ -274,7 +275,16 @@ class Flow {
   using Path = FlowPath;
   [[nodiscard]] Path enter(std::string_view name) { return Path(*state_, name); }
 
-  // Holds cancels back until the guard goes: for what must be put in order first.
+  // Everything until the guard goes takes at most so long: when the time is over, the wait of the
+  // code, and every one after it, throws ScopeTimedOut. Steps, children and handles of the scope go
+  // on; a step that is awaited where it is made is cancelled and awaited. A shield inside holds
+  // that back. Crash: when the time ends is in the log, and the same wait throws in every replay.
+  //   const auto scope = co_await flow.scope(24h);
+  detail::ScopeCall scope(Duration limit, Site site = Site::current()) {
+    return detail::ScopeCall(*state_, limit, site);
+  }
+  // Holds cancels, and the end of scopes around it, back until the guard goes: for what must be put
+  // in order first.
   using Shield = FlowShield;
   [[nodiscard]] Shield shield() noexcept { return Shield(*state_); }
 

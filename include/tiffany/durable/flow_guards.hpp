@@ -12,7 +12,8 @@ namespace tiffany {
 class FlowState;
 namespace detail {
 class Queries;
-}
+struct Slot;
+}  // namespace detail
 
 // Of Flow::on_query.
 class FlowQuery {
@@ -38,6 +39,21 @@ class FlowPath {
  private:
   FlowState& state_;
   std::size_t size_;
+};
+
+// Of Flow::scope. Keep it in a variable; the scope ends with it.
+class FlowScope {
+ public:
+  FlowScope(FlowState& state, detail::Slot* timer);
+  FlowScope(FlowScope&& other) noexcept;
+  FlowScope& operator=(FlowScope&&) = delete;
+  ~FlowScope();
+  // Its time is over, and the code was shown that.
+  bool timed_out() const noexcept;
+
+ private:
+  FlowState* state_;
+  detail::Slot* timer_;
 };
 
 // Of Flow::shield.
