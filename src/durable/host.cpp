@@ -21,10 +21,24 @@ Host::~Host() { core_->abandon(); }
 Task<Recovery> Host::open() { return kept(core_, core_->opening.open()); }
 Task<void> Host::close() { return kept(core_, core_->close()); }
 Task<Uuid> Host::start_json(std::string type, std::string arguments, Uuid id) {
-  return kept(core_, core_->starts.start(std::move(type), std::move(arguments), id, false));
+  return start_json(std::move(type), std::move(arguments), StartOptions().id(id));
 }
-Task<Uuid> Host::start_new(std::string type, std::string arguments) {
-  return kept(core_, core_->starts.start(std::move(type), std::move(arguments), new_id(), true));
+Task<Uuid> Host::start_json(std::string type, std::string arguments, StartOptions options) {
+  const Uuid id = options.data().id ? *options.data().id : new_id();
+  return kept(core_,
+              core_->starts.start(std::move(type), std::move(arguments), id, std::move(options)));
+}
+Task<Uuid> Host::start_typed(detail::AnyFunction function, std::string_view what,
+                             std::string arguments, StartOptions options) {
+  return start_json(core_->types.require(function, what).name, std::move(arguments),
+                    std::move(options));
+}
+void Host::require_type(const Uuid& id, detail::AnyFunction function, std::string_view what) {
+  const DurableType& type = core_->types.require(function, what);
+  const HostedTask* const task = core_->tasks.find(id);
+  if (task == nullptr || task->type_name.empty() || task->type_name == type.name) return;
+  throw Error(Errc::start_conflict, "Host::attach: task " + id.text() + " is one of type \"" +
+                                        task->type_name + "\", and not of \"" + type.name + "\".");
 }
 Uuid Host::new_id() { return core_->new_id(); }
 Task<std::string> Host::result_json(Uuid id) { return kept(core_, core_->results.wait(id)); }
@@ -51,11 +65,35 @@ Task<Uuid> Host::fork(Uuid task, std::string from) {
 Task<Compaction> Host::compact(Retention keep) {
   return kept(core_, core_->compactor.compact(keep));
 }
+Task<std::string> Host::ask_json(Uuid task, std::string name) {
+  return kept(core_, core_->messages.ask(task, std::move(name)));
+}
 std::string Host::query(Uuid task, std::string_view name) {
   return core_->messages.query(task, name);
 }
 std::optional<DurableInfo> Host::info(Uuid task) const { return core_->results.info(task); }
 std::vector<DurableInfo> Host::tasks() const { return core_->results.list(); }
+// ---- References ----
+
+const std::shared_ptr<HostCore>& AnyDurableRef::host() const {
+  if (host_ != nullptr) return host_;
+  throw Error(Errc::durable_misuse,
+              "This DurableRef is empty: take the one that Host::start or Host::attach gives.");
+}
+Task<void> AnyDurableRef::cancel(std::string why) const {
+  return kept(host(), host()->messages.cancel(id_, std::move(why)));
+}
+std::optional<DurableInfo> AnyDurableRef::info() const { return host()->results.info(id_); }
+Task<std::string> AnyDurableRef::result_json() const {
+  return kept(host(), host()->results.wait(id_));
+}
+Task<void> AnyDurableRef::signal_json(std::string name, std::string value) const {
+  return kept(host(), host()->messages.signal(id_, std::move(name), std::move(value)));
+}
+Task<std::string> AnyDurableRef::ask_json(std::string name) const {
+  return kept(host(), host()->messages.ask(id_, std::move(name)));
+}
+
 wal::RecordStore& Host::store() { return *core_->store; }
 
 }  // namespace tiffany

@@ -24,7 +24,8 @@ HostCore::HostCore(const Registry& known, wal::LogOptions log, HostOptions how)
       messages(*this),
       lifecycle(*this),
       compactor(*this),
-      opening(*this) {}
+      opening(*this),
+      alarms(*this) {}
 
 HostCore::~HostCore() = default;
 
@@ -102,6 +103,7 @@ void HostCore::require_alive(const HostedTask& task, std::string_view what) cons
 // As in a crash, but for the code of steps, whose destructors run.
 void HostCore::abandon() noexcept {
   if (store != nullptr) store->abandon();
+  alarms.stop();
   for (HostedTask* entry : tasks) {
     if (entry->flow != nullptr) entry->task.cancel("the host is gone");
   }
@@ -122,6 +124,7 @@ Task<void> HostCore::close() {
 // All are cancelled first and joined afterwards, so that their steps end beside each other.
 // Indices, because a task that ends may have started another.
 Task<void> HostCore::close_now() {
+  alarms.stop();
   for (HostedTask* entry : tasks) {
     if (entry->flow != nullptr) entry->task.cancel("the host is being closed");
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "durable/alarms.hpp"
 #include "durable/children.hpp"
 #include "durable/compaction.hpp"
 #include "durable/effects.hpp"
@@ -56,6 +57,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Lifecycle lifecycle;
   Compactor compactor;
   Opening opening;
+  Alarms alarms;
   HostedTasks tasks;  // the last: flows that go tell the other parts
 
   // ---- What parts need of a task ----

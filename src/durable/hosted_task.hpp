@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -49,6 +50,16 @@ struct HostedTask {
     std::string end;    // the record of its end
   };
   std::unique_ptr<Archived> archived;  // of a task in the archive
+  // Of its code; its type is known then.
+  std::uint8_t urgency() const noexcept { return priority.value_or(type->priority); }
+  // What its start said besides (StartOptions).
+  struct Marks {
+    std::string key;
+    std::int64_t until = 0;   // when it is cancelled; zero: never
+    std::uint64_t alarm = 0;  // that is set for it; zero: none
+  };
+  std::unique_ptr<Marks> marks;          // null: nothing
+  std::optional<std::uint8_t> priority;  // none: that of its type
 };
 
 // Keeps a task in the table across a suspension.

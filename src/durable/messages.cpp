@@ -38,6 +38,14 @@ std::string Messages::query(Uuid id, std::string_view name) {
                   (gone ? "\" any more: its code has left the scope of the guard." : "\"."));
 }
 
+Task<std::string> Messages::ask(Uuid id, std::string name) {
+  HostedTask& task = host_.require_task(id, "Host::ask");
+  const Held held(task);
+  co_await host_.until_settled(&task);
+  while (task.flow != nullptr && !task.flow->waits.live()) co_await yield();
+  co_return query(id, name);
+}
+
 Task<void> Messages::signal(Uuid id, std::string name, std::string value) {
   detail::require_name(name, "The name of a signal");
   value = detail::recordable(value, "The value of a signal");

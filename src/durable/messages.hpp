@@ -16,6 +16,8 @@ class Messages {
   // To the task, if its code is here; or else to its log.
   Task<void> send(HostedTask* task, bool signal, std::string name, std::string value);
   std::string query(Uuid id, std::string_view name);
+  // The same when the code of the task has come to the end of its log.
+  Task<std::string> ask(Uuid id, std::string name);
 
  private:
   HostCore& host_;

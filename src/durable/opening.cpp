@@ -94,7 +94,7 @@ Task<void> Opening::resume_all() {
   // All of them first: tasks that are resumed may ask how others ended.
   std::map<std::uint8_t, std::vector<HostedTask*>> unfinished;
   for (HostedTask* entry : host_.tasks) {
-    if (!prepare(*entry)) unfinished[entry->type->priority].push_back(entry);
+    if (!prepare(*entry)) unfinished[entry->urgency()].push_back(entry);
   }
   for (const auto& [priority, entries] : unfinished) {
     for (HostedTask* entry : entries) {
@@ -195,6 +195,7 @@ void Opening::read_first(HostedTask& entry) {
     entry.type_name = std::move(begun.name);
     entry.version = begun.version;
     entry.parent = begun.parent;
+    Starts::mark(entry, begun);
   } catch (const Error& error) {
     entry.status = DurableStatus::quarantined;
     entry.detail = "its first record cannot be read: " + std::string(error.what());

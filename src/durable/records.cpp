@@ -69,11 +69,14 @@ detail::Failure failure_in(const Fields& fields) {
 }  // namespace
 
 void Spawn::write(std::string& out, wal::RecordStore& store, std::string_view name, int version,
-                  int rules, const std::string& args, const Uuid& parent) {
+                  int rules, const std::string& args, const Uuid& parent, const Marks& marks) {
   Payload payload(out);
   payload.text("name", name).raw("version", std::to_string(version));
   payload.raw("rules", std::to_string(rules)).value("args", store, args);
   if (!parent.nil()) payload.text("parent", parent.text());
+  if (!marks.key.empty()) payload.text("key", marks.key);
+  if (marks.priority) payload.raw("priority", std::to_string(*marks.priority));
+  if (marks.until != 0) payload.text("until", wal::text_of_time(marks.until));
 }
 Spawn Spawn::read(const Fields& fields) {
   Spawn spawn;
@@ -83,6 +86,11 @@ Spawn Spawn::read(const Fields& fields) {
   spawn.args = fields.raw("args");
   spawn.parent = uuid_in(fields, "parent");
   spawn.fork_of = fields.text("fork_of");
+  spawn.marks.key = fields.text("key");
+  if (fields.has("priority")) {
+    spawn.marks.priority = static_cast<std::uint8_t>(fields.number("priority"));
+  }
+  spawn.marks.until = time_in(fields, "until");
   return spawn;
 }
 

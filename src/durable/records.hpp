@@ -30,9 +30,15 @@ struct Spawn {
   std::string args;  // as recorded: perhaps a reference
   Uuid parent;       // nil: none
   std::string fork_of;
+  // What the start said besides.
+  struct Marks {
+    std::string key;
+    std::optional<std::uint8_t> priority{};
+    std::int64_t until = 0;
+  } marks{};
 
   static void write(std::string& out, wal::RecordStore& store, std::string_view name, int version,
-                    int rules, const std::string& args, const Uuid& parent);
+                    int rules, const std::string& args, const Uuid& parent, const Marks& marks);
   static Spawn read(const Fields& fields);
 };
 

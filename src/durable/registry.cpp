@@ -21,7 +21,26 @@ DurableType& Registry::add(DurableType type) {
   if (!first) {
     throw Error(Errc::bad_argument, "A durable task named \"" + name + "\" is registered already.");
   }
+  if (const detail::AnyFunction function = added->second.function) {
+    const auto [known, alone] = names_.emplace(function, name);
+    if (!alone) known->second.clear();
+  }
   return added->second;
+}
+
+const DurableType& Registry::require(detail::AnyFunction function, std::string_view what) const {
+  const auto known = names_.find(function);
+  if (known == names_.end()) {
+    throw Error(Errc::unknown_type, "The function that was given, " + std::string(what) +
+                                        ", is not the code of a registered durable task. Add it: "
+                                        "types.add(name, version, function).");
+  }
+  if (known->second.empty()) {
+    throw Error(Errc::bad_argument, "The function that was given, " + std::string(what) +
+                                        ", is registered under several names. Start the task by "
+                                        "its name.");
+  }
+  return *find(known->second);
 }
 
 const DurableType* Registry::find(std::string_view name) const noexcept {

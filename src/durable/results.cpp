@@ -52,7 +52,8 @@ detail::Failure Results::failure_of(const HostedTask& task) {
 
 // A result that cannot be read is not given for another one.
 DurableInfo Results::info_of(const HostedTask& entry, bool one_of_many) {
-  DurableInfo info{entry.log.id, entry.type_name, entry.version, entry.status, entry.detail};
+  DurableInfo info{entry.log.id, entry.type_name, entry.version, entry.status, entry.detail, {}};
+  if (entry.marks != nullptr) info.key = entry.marks->key;
   if (!entry.unread) return info;
   try {
     info.detail = end_of(entry, one_of_many).detail;
@@ -73,7 +74,7 @@ std::optional<DurableInfo> Results::info(Uuid task) {
     info.id = task;
     return info;
   } catch (const Error& error) {
-    return DurableInfo{task, "", 0, DurableStatus::quarantined, error.what()};
+    return DurableInfo{task, "", 0, DurableStatus::quarantined, error.what(), {}};
   }
 }
 
@@ -140,6 +141,7 @@ std::unique_ptr<HostedTask> Results::from_archive(const Uuid& id) {
       records::Spawn begun = records::Spawn::read(detail::Fields(first.payload));
       entry->type_name = std::move(begun.name);
       entry->version = begun.version;
+      Starts::mark(*entry, begun);
       entry->archived->end = line + "\n";
       entry->unread = true;
       entry->status = status_at_end(entry->log);

@@ -79,13 +79,14 @@ void Runs::start(HostedTask& entry) {
   entry.status = DurableStatus::running;
   entry.detail.clear();
   entry.promises_read = false;
+  host_.alarms.set_timeout(entry);
   ++tasks_;
   bytes_ += entry.flow->bytes;
   // The task keeps the host.
   std::shared_ptr<Runs> kept(host_.shared_from_this(), this);
-  entry.task = host_.scheduler->spawn
-                   .with_priority(entry.type->priority)(&Runs::run, std::move(kept), &entry)
-                   .named(entry.type_name);
+  entry.task =
+      host_.scheduler->spawn.with_priority(entry.urgency())(&Runs::run, std::move(kept), &entry)
+          .named(entry.type_name);
 }
 
 // ---- Replay ----
@@ -230,6 +231,7 @@ void Runs::ended(HostedTask& entry, DurableStatus status, std::string detail) {
   entry.status = status;
   entry.detail = std::move(detail);
   entry.log.ended = true;
+  host_.alarms.clear(entry);
   entry.done.set();
   host_.compactor.consider();
   if (!entry.parent.nil()) host_.children.ended(entry);

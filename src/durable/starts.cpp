@@ -16,7 +16,7 @@ namespace tiffany {
 using wal::Level;
 using wal::RecordType;
 
-Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, bool fresh) {
+Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, StartOptions options) {
   host_.require_open("Starting a durable task");
   detail::require_name(type, "The name of a type of durable tasks");
   const DurableType* const known = host_.types.find(type);
@@ -32,6 +32,11 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, bool 
     throw Error(Errc::bad_json, "The arguments of \"" + type + "\" are no array.");
   }
   require_arguments(*known, arguments);
+  const StartOptions::Data& said = options.data();
+  if (said.key) detail::require_name(*said.key, "The key of a durable task");
+  if (said.timeout && *said.timeout <= Duration::zero()) {
+    throw Error(Errc::bad_argument, "The time that a durable task may take is more than zero.");
+  }
   while (!host_.store->has_room()) co_await host_.store->room().wait();
   // The order matters: the table, the archive, the ids that have left it, and what damage may hide.
   if (HostedTask* const before = host_.tasks.find(id)) {  // it was started before
@@ -41,7 +46,7 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, bool 
     require_same_start(*before, id, type, arguments);
     co_return id;
   }
-  if (!fresh) {
+  if (said.id) {
     if (const auto old = host_.results.from_archive(id)) {
       require_same_start(*old, id, type, arguments);
       co_return id;
@@ -56,6 +61,11 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, bool 
   }
   host_.store->require_open();
   HostedTask& entry = add(*known, id, Uuid());
+  records::Spawn begun;
+  begun.marks.key = said.key.value_or(std::string());
+  begun.marks.priority = said.priority;
+  if (said.timeout) begun.marks.until = end_of(*said.timeout);
+  mark(entry, begun);
   co_await shield(begin_synced(&entry, std::move(arguments)));
   co_return id;
 }
@@ -138,11 +148,37 @@ HostedTask& Starts::add(const DurableType& type, const Uuid& id, const Uuid& par
   return entry;
 }
 
+// In microseconds, rounded up.
+std::int64_t Starts::end_of(Duration timeout) const noexcept {
+  const std::int64_t now = host_.store->clock().now();
+  const std::int64_t micros = timeout.count() / 1000 + (timeout.count() % 1000 != 0 ? 1 : 0);
+  return now + micros;
+}
+
+// A fork is another task, which was not started with that timeout.
+void Starts::mark(HostedTask& entry, const records::Spawn& begun) {
+  entry.priority = begun.marks.priority;
+  const std::int64_t until = begun.fork_of.empty() ? begun.marks.until : 0;
+  if (begun.marks.key.empty() && until == 0) return;
+  entry.marks = std::make_unique<HostedTask::Marks>();
+  entry.marks->key = begun.marks.key;
+  entry.marks->until = until;
+}
+
+records::Spawn::Marks Starts::marks_of(const HostedTask& entry) {
+  records::Spawn::Marks marks;
+  marks.priority = entry.priority;
+  if (entry.marks == nullptr) return marks;
+  marks.key = entry.marks->key;
+  marks.until = entry.marks->until;
+  return marks;
+}
+
 // Not through FlowState::append: the task has no code yet.
 void Starts::append_spawn(HostedTask& entry, const std::string& arguments, Level level,
                           wal::Ticket* ticket) {
   records::Spawn::write(host_.payload, *host_.store, entry.type_name, entry.version, kLogRules,
-                        arguments, entry.parent);
+                        arguments, entry.parent, marks_of(entry));
   const std::string id = entry.log.id.text();
   host_.store->append(entry.log, wal::Entry{RecordType::Spawn, id, host_.payload}, level, ticket);
 }

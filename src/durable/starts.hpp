@@ -5,16 +5,19 @@
 #include <string_view>
 
 #include "durable/hosted_task.hpp"
+#include "durable/records.hpp"
 
 namespace tiffany {
 
 class Starts {
  public:
   explicit Starts(HostCore& host) noexcept : host_(host) {}
-  // `fresh`: nobody can have used the id before.
-  Task<Uuid> start(std::string type, std::string arguments, Uuid id, bool fresh);
+  // `id` is that of the options, or a fresh one, which nobody can have used before.
+  Task<Uuid> start(std::string type, std::string arguments, Uuid id, StartOptions options);
   // A task in the table, of which the log knows nothing yet.
   HostedTask& add(const DurableType& type, const Uuid& id, const Uuid& parent);
+  // What the start said besides: from its first record, or to be written there.
+  static void mark(HostedTask& entry, const records::Spawn& begun);
   // The first record of a task.
   void append_spawn(HostedTask& entry, const std::string& arguments, wal::Level level,
                     wal::Ticket* ticket);
@@ -23,6 +26,8 @@ class Starts {
   void require_not_retired(const Uuid& id, std::string_view what) const;
 
  private:
+  std::int64_t end_of(Duration timeout) const noexcept;
+  static records::Spawn::Marks marks_of(const HostedTask& entry);
   Task<void> begin_synced(HostedTask* entry, std::string arguments);
   void require_same_start(const HostedTask& before, const Uuid& id, const std::string& type,
                           const std::string& arguments);

@@ -34,7 +34,7 @@ class ArchiveTest : public MemoryTest {
   ArchiveTest() {
     world.types = [] {
       Registry types;
-      types.add("doubles", 3, doubles, 1);
+      types.add("doubles", 3, doubles, TypeOptions().accepts_from(1));
       types.add("hopes", 1, hopes);
       return types;
     };

@@ -144,7 +144,7 @@ TEST_P(DivergenceTest, D5_AnAddedStepIsReportedWhenTheVersionIsTheSame) {
 void accept_old_logs(MemoryWorld& world) {
   world.types = [] {
     Registry types;
-    types.add("program", 2, program, 1);
+    types.add("program", 2, program, TypeOptions().accepts_from(1));
     return types;
   };
 }

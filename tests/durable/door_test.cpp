@@ -479,7 +479,8 @@ TEST_P(DoorTest, ATypeWithABadNameOrVersionIsNotRegistered) {
   Registry types;
   const auto refused = [&](const std::string& name, int version, int accepts) {
     try {
-      types.add(name, version, doubles, accepts);
+      types.add(name, version, doubles,
+                accepts == 0 ? TypeOptions() : TypeOptions().accepts_from(accepts));
     } catch (const Error& e) {
       return e.code() == Errc::bad_argument;
     }

@@ -337,13 +337,13 @@ TEST_P(LifecycleTest, D4_AnOlderVersionIsPausedUnlessTheCodeAcceptsIt) {
   const auto version = [&](int now, int accepts) {
     world.types = [now, accepts] {
       Registry types;
-      types.add("works", now, works, accepts);
+      types.add("works", now, works, TypeOptions().accepts_from(accepts));
       return types;
     };
     world.live([](Host&) -> Task<void> { co_return; });
     return world.recovery;
   };
-  EXPECT_EQ(version(2, 0).paused, 1u);
+  EXPECT_EQ(version(2, 2).paused, 1u);
   EXPECT_EQ(version(3, 2).paused, 1u);
   EXPECT_EQ(version(3, 1).resumed, 1u);
   EXPECT_EQ(version(1, 1).resumed, 1u);

@@ -63,6 +63,7 @@
 #include "tiffany/durable/calls.hpp"
 #include "tiffany/durable/durable.hpp"
 #include "tiffany/durable/flow_guards.hpp"
+#include "tiffany/durable/names.hpp"
 #include "tiffany/durable/scope_call.hpp"
 #include "tiffany/durable/several_calls.hpp"
 #include "tiffany/durable/signal_calls.hpp"
@@ -202,6 +203,10 @@ class Flow {
   detail::SignalCall<T> signal(std::string name, Site site = Site::current()) {
     return detail::SignalCall<T>(*state_, std::move(name), site);
   }
+  template <class T>
+  detail::SignalCall<T> signal(const SignalName<T>& name, Site site = Site::current()) {
+    return detail::SignalCall<T>(*state_, name.string(), site);
+  }
   // Asks for the next value under that name and gives a handle, for races with timers, steps,
   // children and other signals. Handles of one name stand in a line, in the order in which they
   // were made. A handle that is dropped before a signal has come leaves the line; a signal that has
@@ -230,6 +235,11 @@ class Flow {
                                         Site site = Site::current()) {
     return detail::SignalWithin<T>(*state_, std::move(name), longest, site);
   }
+  template <class T>
+  detail::SignalWithin<T> signal_within(Duration longest, const SignalName<T>& name,
+                                        Site site = Site::current()) {
+    return detail::SignalWithin<T>(*state_, name.string(), longest, site);
+  }
   // Answers Host::query(task, name) until the guard goes: keep the guard in the scope of what
   // `answer` refers to. Of several guards of one name the youngest answers. A query that nobody
   // answers any more is an Error (unknown_durable).
@@ -237,6 +247,14 @@ class Flow {
   [[nodiscard(
       "the query is answered until this guard goes: const auto guard = flow.on_query(...)")]]
   Query on_query(std::string name, std::function<std::string()> answer);
+  // With the type of the answer, which is recorded nowhere.
+  template <class T, class F>
+  [[nodiscard("the query is answered until this guard goes: keep it")]]
+  Query on_query(const QueryName<T>& name, F answer) {
+    static_assert(std::is_invocable_r_v<T, F&>, "the answer is not of the type of the query");
+    return on_query(name.string(),
+                    [answer = std::move(answer)] { return to_json(static_cast<T>(answer())); });
+  }
 
   // Forgets everything that was recorded so far, and begins the code anew, with `state<S>(...)`
   // giving this: at once, just as after a crash. The call never returns; the locals of the code are

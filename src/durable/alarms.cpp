@@ -1,0 +1,127 @@
+#include "durable/alarms.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "durable/host_core.hpp"
+#include "tiffany/base/time_text.hpp"
+#include "tiffany/core/system_call.hpp"
+#include "tiffany/core/timer.hpp"
+#include "tiffany/engine/spawn.hpp"
+#include "tiffany/wal/record.hpp"
+
+namespace tiffany {
+
+// Until the first alarm is due, or another one is the first.
+class Alarms::Wait final : public SystemCall, private Timer {
+ public:
+  static constexpr CallName call_name{"durable_alarm"};
+  explicit Wait(Alarms& of) noexcept : Timer(&Wait::on_alarm), alarms_(of) {}
+  Answer start(Scheduler& scheduler, TaskRecord& task) {
+    task_ = &task;
+    alarms_.wait_ = this;
+    arm(scheduler);
+    return Answer::parked;
+  }
+  void withdraw(TaskRecord& task) noexcept override {
+    alarms_.wait_ = nullptr;
+    Scheduler::owner(task)->disarm(*this);
+  }
+  void finish() noexcept {}
+  // Another alarm is the first, or none is left.
+  void look(Scheduler& scheduler) {
+    scheduler.disarm(*this);
+    arm(scheduler);
+  }
+  bool waits_for_outside() const noexcept override { return true; }
+  std::string describe() const override { return "the next alarm of a host"; }
+
+ private:
+  void arm(Scheduler& scheduler) {
+    const Time due =
+        alarms_.all_.empty()
+            ? scheduler.now()
+            : alarms_.host_.store->clock().scheduler_time(alarms_.all_.begin()->first.first);
+    scheduler.arm(*this, due);
+  }
+  static void on_alarm(Scheduler& scheduler, Timer& timer) noexcept {
+    Wait& wait = static_cast<Wait&>(timer);
+    wait.alarms_.wait_ = nullptr;
+    wait.wake(scheduler, *wait.task_);
+  }
+
+  Alarms& alarms_;
+  TaskRecord* task_ = nullptr;
+};
+
+void Alarms::set_timeout(HostedTask& entry) {
+  if (entry.marks == nullptr || entry.marks->until == 0 || entry.marks->alarm != 0) return;
+  entry.marks->alarm = ++last_;
+  all_.emplace(Key(entry.marks->until, last_), Alarm{entry.log.id});
+  changed();
+}
+
+void Alarms::clear(HostedTask& entry) noexcept {
+  if (entry.marks == nullptr || entry.marks->alarm == 0) return;
+  all_.erase(Key(entry.marks->until, std::exchange(entry.marks->alarm, 0)));
+  if (wait_ != nullptr) wait_->look(*host_.scheduler);
+}
+
+void Alarms::changed() {
+  if (wait_ != nullptr) return wait_->look(*host_.scheduler);
+  if (running_ || host_.closing) return;
+  running_ = true;
+  std::shared_ptr<Alarms> kept(host_.shared_from_this(), this);
+  runner_ = host_.scheduler->spawn(&Alarms::run, std::move(kept)).named("durable alarms");
+}
+
+void Alarms::stop() noexcept {
+  if (running_) runner_.cancel("the host goes");
+}
+
+struct Alarms::Over {
+  Alarms& alarms;
+  ~Over() {
+    alarms.running_ = false;
+    alarms.runner_ = Handle<void>();
+  }
+};
+
+Task<void> Alarms::run() {
+  const Over over{*this};
+  while (!all_.empty()) {
+    co_await Wait(*this);
+    while (!all_.empty() && all_.begin()->first.first <= host_.store->clock().now()) ring();
+  }
+}
+
+void Alarms::ring() {
+  const Uuid id = all_.begin()->second.task;
+  const std::int64_t until = all_.begin()->first.first;
+  all_.erase(all_.begin());
+  HostedTask* const entry = host_.tasks.find(id);
+  if (entry == nullptr || entry->log.ended) return;
+  entry->marks->alarm = 0;
+  std::shared_ptr<Alarms> kept(host_.shared_from_this(), this);
+  host_.scheduler
+      ->spawn(&Alarms::cancel, std::move(kept), id,
+              "its time, which was given at its start, was over at " + wal::text_of_time(until))
+      .named("timeout of a durable task");
+}
+
+// Crash case: the cancel is a record like that of Host::cancel. Until the record is on the disk,
+// the alarm is set again by the next process, whose clock is behind that time.
+Task<void> Alarms::cancel(Uuid task, std::string why) {
+  std::string failed;
+  try {
+    co_await host_.messages.cancel(task, std::move(why));
+  } catch (const Error& error) {
+    failed = error.what();
+  }
+  if (!failed.empty() && host_.is_open() && !host_.store->sealed()) {
+    host_.scheduler->log("The time of durable task " + task.text() +
+                         " is over, and the task could not be cancelled: " + failed);
+  }
+}
+
+}  // namespace tiffany

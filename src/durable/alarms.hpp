@@ -1,0 +1,47 @@
+// What a host has to do at a time of the log although no code of a task waits for it: cancel a task
+// whose time is over.
+//
+// One task of the scheduler waits for the earliest of them, and is there only while there are any.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "durable/hosted_task.hpp"
+
+namespace tiffany {
+
+class Alarms {
+ public:
+  explicit Alarms(HostCore& host) noexcept : host_(host) {}
+  // The time of a task is over then (StartOptions::timeout). Once for a task.
+  void set_timeout(HostedTask& entry);
+  // The task has ended.
+  void clear(HostedTask& entry) noexcept;
+  // The host goes.
+  void stop() noexcept;
+
+ private:
+  class Wait;
+  struct Over;
+  // By time, and in the order in which they were set.
+  using Key = std::pair<std::int64_t, std::uint64_t>;
+  struct Alarm {
+    Uuid task;
+  };
+  void ring();
+  void changed();
+  Task<void> run();
+  Task<void> cancel(Uuid task, std::string why);
+
+  HostCore& host_;
+  std::map<Key, Alarm> all_;
+  std::uint64_t last_ = 0;
+  Wait* wait_ = nullptr;  // in which `run` is parked
+  bool running_ = false;
+  Handle<void> runner_;
+};
+
+}  // namespace tiffany
