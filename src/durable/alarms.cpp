@@ -57,15 +57,29 @@ class Alarms::Wait final : public SystemCall, private Timer {
 void Alarms::set_timeout(HostedTask& entry) {
   if (entry.marks == nullptr || entry.marks->until == 0 || entry.marks->alarm != 0) return;
   entry.marks->alarm = ++last_;
-  all_.emplace(Key(entry.marks->until, last_), Alarm{entry.log.id});
+  all_.emplace(Key(entry.marks->until, last_), Alarm{entry.log.id, false});
   changed();
 }
 
 void Alarms::clear(HostedTask& entry) noexcept {
-  if (entry.marks == nullptr || entry.marks->alarm == 0) return;
-  all_.erase(Key(entry.marks->until, std::exchange(entry.marks->alarm, 0)));
+  if (entry.marks != nullptr) remove(entry.marks->until, entry.marks->alarm);
+}
+
+void Alarms::set_wake(HostedTask& entry) {
+  if (entry.rest->due != 0) {
+    entry.rest->alarm = ++last_;
+    all_.emplace(Key(entry.rest->due, last_), Alarm{entry.log.id, true});
+  }
+  changed();
+}
+void Alarms::clear_wake(HostedTask& entry) noexcept { remove(entry.rest->due, entry.rest->alarm); }
+
+void Alarms::remove(std::int64_t due, std::uint64_t& alarm) noexcept {
+  if (alarm != 0) all_.erase(Key(due, std::exchange(alarm, 0)));
   if (wait_ != nullptr) wait_->look(*host_.scheduler);
 }
+
+bool Alarms::needed() const noexcept { return !all_.empty() || host_.eviction.asleep() > 0; }
 
 void Alarms::changed() {
   if (wait_ != nullptr) return wait_->look(*host_.scheduler);
@@ -89,18 +103,30 @@ struct Alarms::Over {
 
 Task<void> Alarms::run() {
   const Over over{*this};
-  while (!all_.empty()) {
+  while (needed()) {
     co_await Wait(*this);
-    while (!all_.empty() && all_.begin()->first.first <= host_.store->clock().now()) ring();
+    while (!all_.empty() && all_.begin()->first.first <= host_.store->clock().now()) {
+      // No more tasks are woken at a time than are replayed when a log is opened.
+      if (all_.begin()->second.wakes && !host_.runs.has_room()) {
+        co_await host_.runs.until_room();
+      } else {
+        ring();
+      }
+    }
   }
 }
 
 void Alarms::ring() {
-  const Uuid id = all_.begin()->second.task;
+  const auto [id, wakes] = all_.begin()->second;
   const std::int64_t until = all_.begin()->first.first;
   all_.erase(all_.begin());
   HostedTask* const entry = host_.tasks.find(id);
   if (entry == nullptr || entry->log.ended) return;
+  if (wakes) {
+    entry->rest->alarm = 0;
+    entry->changing == 0 ? host_.eviction.begin_again(*entry) : host_.eviction.wake_soon(*entry);
+    return;
+  }
   entry->marks->alarm = 0;
   std::shared_ptr<Alarms> kept(host_.shared_from_this(), this);
   host_.scheduler

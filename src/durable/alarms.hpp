@@ -1,5 +1,5 @@
 // What a host has to do at a time of the log although no code of a task waits for it: cancel a task
-// whose time is over.
+// whose time is over, wake one whose code is not in memory.
 //
 // One task of the scheduler waits for the earliest of them, and is there only while there are any.
 #pragma once
@@ -18,6 +18,10 @@ class Alarms {
   explicit Alarms(HostCore& host) noexcept : host_(host) {}
   // The time of a task is over then (StartOptions::timeout). Once for a task.
   void set_timeout(HostedTask& entry);
+  // The first timer of a task whose code is not in memory is due then. Without one the host keeps
+  // the scheduler waiting for those outside, as the code of the task would.
+  void set_wake(HostedTask& entry);
+  void clear_wake(HostedTask& entry) noexcept;
   // The task has ended.
   void clear(HostedTask& entry) noexcept;
   // The host goes.
@@ -30,7 +34,10 @@ class Alarms {
   using Key = std::pair<std::int64_t, std::uint64_t>;
   struct Alarm {
     Uuid task;
+    bool wakes;  // or else its time is over
   };
+  void remove(std::int64_t due, std::uint64_t& alarm) noexcept;
+  bool needed() const noexcept;
   void ring();
   void changed();
   Task<void> run();

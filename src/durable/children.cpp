@@ -106,7 +106,11 @@ void Children::start(detail::ChildSlot& slot) {
 
 void Children::ended(const HostedTask& child) {
   const auto found = expected_.find(child.log.id);
-  if (found == expected_.end()) return;
+  if (found == expected_.end()) {
+    HostedTask* const parent = host_.tasks.find(child.parent);
+    if (parent != nullptr) host_.eviction.wake_soon(*parent);
+    return;
+  }
   found->second->failure = child.failure;
   found->second->flow.settle(*found->second, RecordType::Resumed, child.detail,
                              child.status != DurableStatus::completed);

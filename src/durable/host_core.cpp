@@ -25,7 +25,8 @@ HostCore::HostCore(const Registry& known, wal::LogOptions log, HostOptions how)
       lifecycle(*this),
       compactor(*this),
       opening(*this),
-      alarms(*this) {}
+      alarms(*this),
+      eviction(*this) {}
 
 HostCore::~HostCore() = default;
 
@@ -64,13 +65,15 @@ bool HostCore::check_type(HostedTask& entry) const {
   return true;
 }
 
-// Both are asked again after each wait: whoever was woken first may have changed the task once
+// All are asked again after each wait: whoever was woken first may have changed the task once
 // more.
 Task<void> HostCore::until_settled(HostedTask* entry) {
   const Held held(*entry);
-  while (entry->changing > 0 || !store->has_room()) {
+  while (entry->changing > 0 || !store->has_room() || (entry->asleep() && !closing)) {
     if (!store->has_room()) {
       co_await store->room().wait();
+    } else if (entry->changing == 0) {
+      co_await eviction.wake(entry);
     } else {
       changed.reset();
       co_await changed.wait();

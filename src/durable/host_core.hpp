@@ -10,6 +10,7 @@
 #include "durable/children.hpp"
 #include "durable/compaction.hpp"
 #include "durable/effects.hpp"
+#include "durable/eviction.hpp"
 #include "durable/hosted_task.hpp"
 #include "durable/lifecycle.hpp"
 #include "durable/messages.hpp"
@@ -58,6 +59,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Compactor compactor;
   Opening opening;
   Alarms alarms;
+  Eviction eviction;
   HostedTasks tasks;  // the last: flows that go tell the other parts
 
   // ---- What parts need of a task ----
@@ -67,7 +69,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   void require_alive(const HostedTask& task, std::string_view what) const;
   // False: no code here goes on with its log; `detail` of the task says why.
   bool check_type(HostedTask& entry) const;
-  // Nobody changes it, and the log has room: both are so until the next suspension.
+  // Nobody changes it, its code is here if nothing stops it, and the log has room: all of that is
+  // so until the next suspension.
   Task<void> until_settled(HostedTask* entry);
   // Appends a record of a task whose code is not here, and waits until it is on the disk.
   Task<void> record(HostedTask& task, wal::RecordType type, std::string content);

@@ -50,6 +50,15 @@ struct HostedTask {
     std::string end;    // the record of its end
   };
   std::unique_ptr<Archived> archived;  // of a task in the archive
+  // Of a task whose code was ended because it was idle (Eviction).
+  struct Rest {
+    std::int64_t due = 0;        // when its first timer is; zero: it has none
+    std::uint64_t alarm = 0;     // that is set for it; zero: none
+    std::vector<Uuid> promises;  // which PromiseTable knows meanwhile
+    bool asleep = false;
+  };
+  std::unique_ptr<Rest> rest;  // null: it never was
+  bool asleep() const noexcept { return rest != nullptr && rest->asleep; }
   // Of its code; its type is known then.
   std::uint8_t urgency() const noexcept { return priority.value_or(type->priority); }
   // What its start said besides (StartOptions).

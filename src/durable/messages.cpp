@@ -26,6 +26,11 @@ Task<void> Messages::cancel(Uuid id, std::string why) {
 // A plain call: the code of the task waits meanwhile, and what the answer looks at does not change.
 std::string Messages::query(Uuid id, std::string_view name) {
   HostedTask& task = host_.require_task(id, "Host::query");
+  if (task.asleep()) {
+    throw Error(Errc::durable_misuse, "Host::query: the code of task " + id.text() +
+                                          " is not in memory, and a plain call cannot bring it "
+                                          "back. Use co_await Host::ask.");
+  }
   const detail::Queries* const all = task.flow != nullptr ? task.flow->code.answers.get() : nullptr;
   if (all != nullptr) {
     if (const auto* const answer = all->find(name)) return (*answer)();
@@ -42,7 +47,10 @@ Task<std::string> Messages::ask(Uuid id, std::string name) {
   HostedTask& task = host_.require_task(id, "Host::ask");
   const Held held(task);
   co_await host_.until_settled(&task);
-  while (task.flow != nullptr && !task.flow->waits.live()) co_await yield();
+  while (task.flow != nullptr && !task.flow->waits.live()) {
+    host_.changed.reset();
+    co_await host_.changed.wait();
+  }
   co_return query(id, name);
 }
 

@@ -40,6 +40,21 @@ void PromiseTable::forget(const std::unordered_set<Uuid, UuidHash>& tasks) {
   std::erase_if(at_rest_, [&](const auto& each) { return tasks.contains(each.second.task); });
 }
 
+void PromiseTable::forget(const std::vector<Uuid>& promises) noexcept {
+  for (const Uuid& promise : promises) at_rest_.erase(promise);
+}
+
+std::vector<Uuid> PromiseTable::rest(const FlowState& flow) {
+  std::vector<Uuid> all = flow.kept_promises;
+  for (const Uuid& promise : all) at_rest_[promise] = {flow.log.id, std::string(), true};
+  for (const auto& slot : flow.slots) {
+    if (slot->kind != detail::SlotKind::promise || slot->arrived) continue;
+    all.push_back(slot->public_id());
+    at_rest_[all.back()] = {flow.log.id, slot->id, false};
+  }
+  return all;
+}
+
 // What is asked for again after a retry has not been given then.
 void PromiseTable::read(HostedTask& entry) {
   entry.promises_read = true;
@@ -72,6 +87,12 @@ void PromiseTable::read(HostedTask& entry) {
 // Tasks that are paused or diverged have no code here, but their promises can be kept: the record
 // is read when they go on. Logs are read once each, when the first such promise is asked for.
 PromiseTable::AtRest PromiseTable::find_at_rest(const Uuid& promise) {
+  if (const auto known = at_rest_.find(promise); known != at_rest_.end()) {
+    HostedTask* const task = host_.tasks.find(known->second.task);
+    // One that is being woken has not come to the promise yet.
+    const bool coming = task != nullptr && task->flow != nullptr && !task->flow->waits.live();
+    if (task != nullptr && (task->asleep() || coming)) return {task, &known->second};
+  }
   bool read_any = false;
   for (HostedTask* entry : host_.tasks) {
     if (entry->flow != nullptr || entry->promises_read) continue;
@@ -122,6 +143,11 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success)
               promise.text() +
               " since its last checkpoint. Those of the archive are not looked through.");
     }
+    if (there.task->flow != nullptr) {  // which is being replayed
+      host_.changed.reset();
+      co_await host_.changed.wait();
+      continue;
+    }
     if (there.task->changing > 0 || !host_.store->has_room()) {
       co_await host_.until_settled(there.task);  // and then see what has become of it
       continue;
@@ -134,7 +160,9 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success)
     records::Result::write(payload, *host_.store, there.promise->name, value, !success);
     // Before the suspension: two who keep it at once must not both be the first.
     there.promise->kept = true;
-    co_await host_.record(*there.task, RecordType::Approval, payload);
+    HostedTask& task = *there.task;
+    co_await host_.record(task, RecordType::Approval, payload);
+    host_.eviction.wake_soon(task);
     co_return true;
   }
 }

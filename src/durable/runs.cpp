@@ -80,6 +80,7 @@ void Runs::start(HostedTask& entry) {
   entry.detail.clear();
   entry.promises_read = false;
   host_.alarms.set_timeout(entry);
+  host_.eviction.began();
   ++tasks_;
   bytes_ += entry.flow->bytes;
   // The task keeps the host.
@@ -99,6 +100,7 @@ void Runs::replayed(FlowState& flow) noexcept {
   bytes_ -= flow.bytes;
   flow.bytes = 0;
   if (has_room()) room_.set();
+  host_.changed.set();  // for those who wait until the code is there
 }
 
 bool Runs::has_room() const noexcept {
@@ -147,11 +149,16 @@ struct Runs::Gone {
   Runs& runs;
   HostedTask& entry;
   ~Gone() {
-    if (!entry.flow->waits.live()) runs.replayed(*entry.flow);
-    entry.flow.reset();
+    runs.drop_code(entry);
     entry.task = Handle<void>();  // the entry stays, the record of the task need not
   }
 };
+
+void Runs::drop_code(HostedTask& entry) noexcept {
+  if (!entry.flow->waits.live()) replayed(*entry.flow);
+  host_.eviction.gone(*entry.flow);
+  entry.flow.reset();
+}
 
 Task<void> Runs::run(HostedTask* entry) {
   FlowState& flow = *entry->flow;
@@ -264,8 +271,7 @@ Task<void> Runs::stop(HostedTask& task) {
   task.task.cancel("its task is being stopped");
   co_await task.task.outcome();
   if (task.flow == nullptr) co_return;
-  if (!task.flow->waits.live()) replayed(*task.flow);  // it had not begun
-  task.flow.reset();
+  drop_code(task);  // it had not begun
 }
 
 void Runs::leave(HostedTask& task) {

@@ -24,6 +24,7 @@ class Runs {
   // ---- Replay: a bounded number of tasks at a time ----
   // That task does not count any more: it has come to the end of its log, or is gone.
   void replayed(FlowState& flow) noexcept;
+  bool has_room() const noexcept;
   Task<void> until_room();
   Task<void> until_all_replayed();
 
@@ -41,8 +42,8 @@ class Runs {
 
  private:
   struct Gone;
+  void drop_code(HostedTask& entry) noexcept;
   void start(HostedTask& entry);
-  bool has_room() const noexcept;
   Task<void> run(HostedTask* entry);
   std::optional<Durable<std::string>> code_of(HostedTask& entry);
   Task<void> record_end(FlowState* flow, HostedTask* entry, DurableStatus status,

@@ -34,6 +34,7 @@ bool Waits::begin(DurableCall& call, TaskRecord& running) {
   }
   // It may wait for long: what it asked for must not be forgotten meanwhile.
   if (std::exchange(unsynced_, false)) flow_.host.store->hurry();
+  flow_.host.eviction.waits(flow_);
   return false;
 }
 
@@ -113,7 +114,10 @@ void Waits::arrive(Slot& slot, Arrival& arrival) {
 void Waits::go_on() noexcept {
   if (call_ == nullptr) return;
   try {
-    if (!advance()) return;
+    if (!advance()) {
+      flow_.host.eviction.waits(flow_);
+      return;
+    }
   } catch (...) {
     flow_.broken(std::current_exception());
     return;

@@ -34,6 +34,9 @@ class Waits {
   // and the task has been stopped.
   bool finish();
 
+  // The code waits, after the end of its log, and no cancel that is under way ends the wait.
+  bool waits_for_outside() const noexcept { return live_ && call_ != nullptr && !unwinding_; }
+
   // The code is being ended from outside, without a word in the log. True: it can be at once.
   bool unwind() noexcept;
   bool unwinding() const noexcept { return unwinding_; }

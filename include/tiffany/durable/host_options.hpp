@@ -66,6 +66,12 @@ class HostOptions {
   // Completed tasks go into the archive; tasks that failed or were cancelled stay, because they may
   // be retried. Zero: only Host::compact() compacts.
   std::uint64_t compact_above = std::uint64_t{32} << 20;
+  // How many tasks keep their code in memory while they wait. Beyond that, those that have waited
+  // longest are ended without a word in the log, as by close(), and replayed by what wakes them: a
+  // timer, a signal, a promise, the end of a child, a query, a cancel. Eviction changes what a task
+  // costs, never what it does.
+  static constexpr std::size_t kAllTasks = static_cast<std::size_t>(-1);
+  std::size_t hot_tasks = kAllTasks;
   Retention keep{};  // of the archive, when the log is compacted by itself
 };
 
