@@ -16,6 +16,7 @@ namespace {
 // What the bank keeps: how often it was told of each charge, by its key.
 std::map<std::string, int> charges;
 constexpr std::size_t kEnough = 12;
+constexpr SignalName<std::string> stop{"cancel"};
 
 Durable<int> subscription(Flow& flow, std::string customer) {
   int months = flow.state<int>(0);  // of the last checkpoint
@@ -23,7 +24,7 @@ Durable<int> subscription(Flow& flow, std::string customer) {
     co_await flow.step("charge", StepOptions().arguments(customer, months),
                        [](Attempt& attempt) { ++charges[attempt.key()]; });
     ++months;
-    const auto letter = co_await flow.signal_within<std::string>(30 * 24h, "cancel");
+    const auto letter = co_await flow.signal_within(30 * 24h, stop);
     if (letter) co_return months;
     co_await flow.checkpoint(months);  // the log forgets what was before, and the code begins anew
   }
@@ -38,12 +39,12 @@ Registry types() {
 // What our process does whenever it is started. The id makes a second start the same task.
 Task<void> serve(Host& host) {
   const Uuid id = Uuid::derived(Uuid(), "Ada");
-  co_await host.start_as(id, "subscription", "Ada");
+  const DurableRef<int> ada = co_await host.start(StartOptions().id(id), subscription, "Ada");
   while (charges.size() < kEnough) co_await sleep(24h);  // Ada looks at her account every day
-  if (host.info(id)->status == DurableStatus::running) {
-    co_await host.signal(id, "cancel", std::string("no more, thank you"));
+  if (ada.info()->status == DurableStatus::running) {
+    co_await ada.signal(stop, "no more, thank you");
   }
-  const int months = co_await host.result<int>(id);
+  const int months = co_await ada.result();
   if (months != static_cast<int>(kEnough)) throw std::runtime_error("not what she paid");
 }
 

@@ -38,11 +38,12 @@ class Alarms::Wait final : public SystemCall, private Timer {
 
  private:
   void arm(Scheduler& scheduler) {
-    const Time due =
-        alarms_.all_.empty()
-            ? scheduler.now()
-            : alarms_.host_.store->clock().scheduler_time(alarms_.all_.begin()->first.first);
-    scheduler.arm(*this, due);
+    if (!alarms_.all_.empty()) {
+      const std::int64_t due = alarms_.all_.begin()->first.first;
+      scheduler.arm(*this, alarms_.host_.store->clock().scheduler_time(due));
+    } else if (!alarms_.needed()) {
+      scheduler.arm(*this, scheduler.now());
+    }
   }
   static void on_alarm(Scheduler& scheduler, Timer& timer) noexcept {
     Wait& wait = static_cast<Wait&>(timer);
@@ -57,7 +58,7 @@ class Alarms::Wait final : public SystemCall, private Timer {
 void Alarms::set_timeout(HostedTask& entry) {
   if (entry.marks == nullptr || entry.marks->until == 0 || entry.marks->alarm != 0) return;
   entry.marks->alarm = ++last_;
-  all_.emplace(Key(entry.marks->until, last_), Alarm{entry.log.id, false});
+  all_.emplace(Key(entry.marks->until, last_), Alarm{entry.log.id, Alarm::Kind::timeout});
   changed();
 }
 
@@ -68,8 +69,15 @@ void Alarms::clear(HostedTask& entry) noexcept {
 void Alarms::set_wake(HostedTask& entry) {
   if (entry.rest->due != 0) {
     entry.rest->alarm = ++last_;
-    all_.emplace(Key(entry.rest->due, last_), Alarm{entry.log.id, true});
+    all_.emplace(Key(entry.rest->due, last_), Alarm{entry.log.id, Alarm::Kind::wake});
   }
+  changed();
+}
+// Those that are later stay: they look once more, which does no harm.
+void Alarms::set_turn(std::int64_t due) {
+  if (turn_ != 0 && turn_ <= due) return;
+  turn_ = due;
+  all_.emplace(Key(due, ++last_), Alarm{Uuid(), Alarm::Kind::turn});
   changed();
 }
 void Alarms::clear_wake(HostedTask& entry) noexcept { remove(entry.rest->due, entry.rest->alarm); }
@@ -107,7 +115,7 @@ Task<void> Alarms::run() {
     co_await Wait(*this);
     while (!all_.empty() && all_.begin()->first.first <= host_.store->clock().now()) {
       // No more tasks are woken at a time than are replayed when a log is opened.
-      if (all_.begin()->second.wakes && !host_.runs.has_room()) {
+      if (all_.begin()->second.kind == Alarm::Kind::wake && !host_.runs.has_room()) {
         co_await host_.runs.until_room();
       } else {
         ring();
@@ -117,12 +125,16 @@ Task<void> Alarms::run() {
 }
 
 void Alarms::ring() {
-  const auto [id, wakes] = all_.begin()->second;
+  const auto [id, kind] = all_.begin()->second;
   const std::int64_t until = all_.begin()->first.first;
   all_.erase(all_.begin());
+  if (kind == Alarm::Kind::turn) {
+    if (until == turn_) turn_ = 0;
+    return host_.admission.look();
+  }
   HostedTask* const entry = host_.tasks.find(id);
   if (entry == nullptr || entry->log.ended) return;
-  if (wakes) {
+  if (kind == Alarm::Kind::wake) {
     entry->rest->alarm = 0;
     entry->changing == 0 ? host_.eviction.begin_again(*entry) : host_.eviction.wake_soon(*entry);
     return;

@@ -22,6 +22,8 @@ class Alarms {
   // the scheduler waiting for those outside, as the code of the task would.
   void set_wake(HostedTask& entry);
   void clear_wake(HostedTask& entry) noexcept;
+  // A rate lets another task run then.
+  void set_turn(std::int64_t due);
   // The task has ended.
   void clear(HostedTask& entry) noexcept;
   // The host goes.
@@ -34,7 +36,7 @@ class Alarms {
   using Key = std::pair<std::int64_t, std::uint64_t>;
   struct Alarm {
     Uuid task;
-    bool wakes;  // or else its time is over
+    enum class Kind : std::uint8_t { timeout, wake, turn } kind;
   };
   void remove(std::int64_t due, std::uint64_t& alarm) noexcept;
   bool needed() const noexcept;
@@ -46,7 +48,8 @@ class Alarms {
   HostCore& host_;
   std::map<Key, Alarm> all_;
   std::uint64_t last_ = 0;
-  Wait* wait_ = nullptr;  // in which `run` is parked
+  std::int64_t turn_ = 0;  // when the earliest turn is; zero: none
+  Wait* wait_ = nullptr;   // in which `run` is parked
   bool running_ = false;
   Handle<void> runner_;
 };

@@ -101,7 +101,7 @@ void Children::start(detail::ChildSlot& slot) {
                   damage);
   }
   host_.starts.append_spawn(made, slot.arguments, Level::lazy, nullptr);
-  host_.runs.begin(made, slot.arguments, host_.store->clock().now());
+  host_.admission.begin(made, slot.arguments, host_.store->clock().now());
 }
 
 void Children::ended(const HostedTask& child) {
@@ -124,7 +124,7 @@ Task<void> Children::cancel(Uuid id) {
   if (child->status == DurableStatus::quarantined) co_return;  // nothing is appended to its log
   const Held held(*child);
   co_await host_.messages.send(child, false, "its parent ended", std::string());
-  while (!child->log.ended && child->status == DurableStatus::running && child->broken == nullptr) {
+  while (!child->log.ended && child->status <= DurableStatus::queued && child->broken == nullptr) {
     child->done.reset();
     co_await child->done.wait();
   }

@@ -97,9 +97,9 @@ Task<void> Eviction::evict(HostedTask* entry) {
 
 void Eviction::begin_again(HostedTask& entry) {
   TIFFANY_ASSERT(entry.asleep() && entry.flow == nullptr, "a task was woken that is not asleep");
-  host_.alarms.clear_wake(entry);
   entry.rest->asleep = false;
   --asleep_;
+  host_.alarms.clear_wake(entry);
   try {
     host_.runs.begin_again(entry);
   } catch (const Error& error) {  // what its log names may be damaged

@@ -44,8 +44,8 @@ class FlowState {
   wal::StoredTask& log;
   const DurableType& type;
   const std::string id_text;
-  TaskRecord* task = nullptr;  // that runs the code
-  std::size_t bytes = 0;       // of the log that is being replayed
+  TaskRecord* task = nullptr;    // that runs the code
+  std::size_t bytes = 0;         // of the log that is being replayed
   std::uint64_t idle_since = 0;  // its place among those that wait (Eviction); zero: none
   struct WrittenBy {
     int version = 1;

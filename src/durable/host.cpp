@@ -28,10 +28,11 @@ Task<Uuid> Host::start_json(std::string type, std::string arguments, StartOption
   return kept(core_,
               core_->starts.start(std::move(type), std::move(arguments), id, std::move(options)));
 }
-Task<Uuid> Host::start_typed(detail::AnyFunction function, std::string_view what,
-                             std::string arguments, StartOptions options) {
-  return start_json(core_->types.require(function, what).name, std::move(arguments),
-                    std::move(options));
+Task<Uuid> Host::start_typed(std::shared_ptr<HostCore> core, detail::AnyFunction function,
+                             std::string_view what, std::string arguments, StartOptions options) {
+  const DurableType& type = core->types.require(function, what);
+  const Uuid id = options.data().id ? *options.data().id : core->new_id();
+  co_return co_await core->starts.start(type.name, std::move(arguments), id, std::move(options));
 }
 void Host::require_type(const Uuid& id, detail::AnyFunction function, std::string_view what) {
   const DurableType& type = core_->types.require(function, what);
@@ -75,23 +76,46 @@ std::optional<DurableInfo> Host::info(Uuid task) const { return core_->results.i
 std::vector<DurableInfo> Host::tasks() const { return core_->results.list(); }
 // ---- References ----
 
-const std::shared_ptr<HostCore>& AnyDurableRef::host() const {
-  if (host_ != nullptr) return host_;
+namespace {
+
+std::shared_ptr<HostCore> host_of_ref(const std::weak_ptr<HostCore>& ref) {
+  if (std::shared_ptr<HostCore> host = ref.lock()) return host;
   throw Error(Errc::durable_misuse,
-              "This DurableRef is empty: take the one that Host::start or Host::attach gives.");
+              "This DurableRef is empty, or its host is gone: take one that Host::start or "
+              "Host::attach of an open host gives.");
 }
+Task<void> cancel_of_ref(std::weak_ptr<HostCore> ref, Uuid id, std::string why) {
+  const std::shared_ptr<HostCore> host = host_of_ref(ref);
+  co_await host->messages.cancel(id, std::move(why));
+}
+Task<std::string> result_of_ref(std::weak_ptr<HostCore> ref, Uuid id) {
+  const std::shared_ptr<HostCore> host = host_of_ref(ref);
+  co_return co_await host->results.wait(id);
+}
+Task<void> signal_of_ref(std::weak_ptr<HostCore> ref, Uuid id, std::string name,
+                         std::string value) {
+  const std::shared_ptr<HostCore> host = host_of_ref(ref);
+  co_await host->messages.signal(id, std::move(name), std::move(value));
+}
+Task<std::string> ask_of_ref(std::weak_ptr<HostCore> ref, Uuid id, std::string name) {
+  const std::shared_ptr<HostCore> host = host_of_ref(ref);
+  co_return co_await host->messages.ask(id, std::move(name));
+}
+
+}  // namespace
+
 Task<void> AnyDurableRef::cancel(std::string why) const {
-  return kept(host(), host()->messages.cancel(id_, std::move(why)));
+  return cancel_of_ref(host_, id_, std::move(why));
 }
-std::optional<DurableInfo> AnyDurableRef::info() const { return host()->results.info(id_); }
-Task<std::string> AnyDurableRef::result_json() const {
-  return kept(host(), host()->results.wait(id_));
+std::optional<DurableInfo> AnyDurableRef::info() const {
+  return host_of_ref(host_)->results.info(id_);
 }
+Task<std::string> AnyDurableRef::result_json() const { return result_of_ref(host_, id_); }
 Task<void> AnyDurableRef::signal_json(std::string name, std::string value) const {
-  return kept(host(), host()->messages.signal(id_, std::move(name), std::move(value)));
+  return signal_of_ref(host_, id_, std::move(name), std::move(value));
 }
 Task<std::string> AnyDurableRef::ask_json(std::string name) const {
-  return kept(host(), host()->messages.ask(id_, std::move(name)));
+  return ask_of_ref(host_, id_, std::move(name));
 }
 
 wal::RecordStore& Host::store() { return *core_->store; }

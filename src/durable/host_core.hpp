@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "durable/admission.hpp"
 #include "durable/alarms.hpp"
 #include "durable/children.hpp"
 #include "durable/compaction.hpp"
@@ -59,6 +60,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Compactor compactor;
   Opening opening;
   Alarms alarms;
+  Admission admission;
   Eviction eviction;
   HostedTasks tasks;  // the last: flows that go tell the other parts
 

@@ -54,6 +54,7 @@ Task<void> Lifecycle::pause_now(HostedTask* task) {
   co_await host_.runs.stop(*task);
   host_.require_alive(*task, "Host::pause");  // it may have ended meanwhile
   co_await host_.record(*task, RecordType::Command, records::Asked::pause());
+  host_.admission.release(*task);
   task->status = DurableStatus::paused;
   task->detail = "by an operator";
 }
@@ -63,7 +64,7 @@ Task<void> Lifecycle::resume(Uuid id) {
   const Held held(task);
   co_await host_.until_settled(&task);
   host_.require_alive(task, "Host::resume");
-  if (task.status == DurableStatus::running) co_return;
+  if (task.status <= DurableStatus::queued) co_return;
   require_type(task);
   co_await shield(resume_now(&task, records::Asked::resume()));
 }
@@ -84,7 +85,7 @@ Task<void> Lifecycle::resume_now(HostedTask* task, std::string payload) {
     co_return;
   }
   try {
-    host_.runs.begin_again(*task);
+    host_.admission.begin_again(*task);
   } catch (const Error& error) {  // what its log names may be damaged
     task->status = DurableStatus::quarantined;
     task->detail = error.what();

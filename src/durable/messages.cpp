@@ -82,6 +82,7 @@ Task<void> Messages::send(HostedTask* task, bool signal, std::string name, std::
   std::string payload;
   records::Sent::write(payload, *host_.store, signal, name, value);
   co_await host_.record(*task, RecordType::Resumed, payload);
+  if (!signal) host_.admission.let_in(*task);
 }
 
 }  // namespace tiffany

@@ -94,7 +94,9 @@ Task<void> Opening::resume_all() {
   // All of them first: tasks that are resumed may ask how others ended.
   std::map<std::uint8_t, std::vector<HostedTask*>> unfinished;
   for (HostedTask* entry : host_.tasks) {
-    if (!prepare(*entry)) unfinished[entry->urgency()].push_back(entry);
+    if (prepare(*entry)) continue;
+    unfinished[entry->urgency()].push_back(entry);
+    if (entry->type->limits.any() && had_begun(*entry)) host_.admission.note_begun(*entry);
   }
   for (const auto& [priority, entries] : unfinished) {
     for (HostedTask* entry : entries) {
@@ -108,13 +110,27 @@ Task<void> Opening::resume_all() {
       }
       // What its log names may be damaged, which only reading it shows.
       try {
-        host_.runs.begin_again(*entry);
+        host_.admission.begin_again(*entry);
         ++recovery_.resumed;
       } catch (const Error& error) {
         quarantine(*entry, error.what());
       }
     }
   }
+}
+
+// Its code has recorded something. Signals may have come to a task that never ran.
+bool Opening::had_begun(const HostedTask& entry) {
+  for (std::size_t i = 1; i < host_.store->count(entry.log); ++i) {
+    const std::string line = host_.store->read_one(entry.log, i, false);
+    const wal::RecordView view = wal::view_of(line);
+    if (view.type != RecordType::Resumed && view.type != RecordType::Command) return true;
+    if (view.type == RecordType::Command &&
+        records::Asked::read(detail::Fields(view.payload)).by_code()) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void Opening::open_to_look() {

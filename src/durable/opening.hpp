@@ -26,6 +26,7 @@ class Opening {
   bool prepare_readable(HostedTask& entry);
   void read_first(HostedTask& entry);
   Task<void> resume_all();
+  bool had_begun(const HostedTask& entry);
   void note(const HostedTask& entry, std::string_view what);
 
   HostCore& host_;

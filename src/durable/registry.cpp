@@ -6,6 +6,21 @@
 
 namespace tiffany {
 
+void TypeOptions::apply(DurableType& type) const {
+  type.accepts = oldest_.value_or(type.version);
+  type.priority = priority_;
+  type.limits = limits_;
+  const auto bad = [](const RateLimit& rate, bool given) {
+    return given && (rate.count == 0 || rate.per.count() / 1000 < rate.count);
+  };
+  if (limits_.most == 0u || limits_.key_most == 0u || bad(limits_.rate, paced_) ||
+      bad(limits_.key_rate, key_paced_)) {
+    throw Error(Errc::bad_argument, "A limit of durable task \"" + type.name +
+                                        "\" lets at least one task run, at a rate of at most one "
+                                        "in a microsecond.");
+  }
+}
+
 // Refused here, and not when a log with such a task is opened years later.
 DurableType& Registry::add(DurableType type) {
   std::string name = type.name;
@@ -52,6 +67,8 @@ std::string_view name_of(DurableStatus status) noexcept {
   switch (status) {
     case DurableStatus::running:
       return "running";
+    case DurableStatus::queued:
+      return "queued";
     case DurableStatus::paused:
       return "paused";
     case DurableStatus::diverged:

@@ -23,7 +23,7 @@ Task<std::string> Results::wait(Uuid id) {
   // A retry takes the end back, so it is asked again each time that the task was changed.
   while (!task.log.ended) {
     if (task.broken != nullptr) std::rethrow_exception(task.broken);
-    if (task.status != DurableStatus::running && task.status != DurableStatus::paused) {
+    if (task.status > DurableStatus::paused) {
       throw Error(Errc::durable_stopped, "Task " + id.text() + " does not run: " + task.detail);
     }
     task.done.reset();

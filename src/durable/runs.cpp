@@ -235,6 +235,7 @@ Task<void> Runs::record_end(FlowState* flow, HostedTask* entry, DurableStatus st
 
 // Only when the record is on the disk: nobody is told a result that a crash could take back.
 void Runs::ended(HostedTask& entry, DurableStatus status, std::string detail) {
+  host_.admission.release(entry);
   entry.status = status;
   entry.detail = std::move(detail);
   entry.log.ended = true;
@@ -246,6 +247,7 @@ void Runs::ended(HostedTask& entry, DurableStatus status, std::string detail) {
 
 void Runs::diverged(FlowState& flow, const std::string& text) {
   HostedTask& entry = *host_.tasks.find(flow.log.id);
+  host_.admission.release(entry);
   entry.status = DurableStatus::diverged;
   entry.detail = text;
   host_.opening.note_divergence(text);

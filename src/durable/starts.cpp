@@ -136,7 +136,7 @@ Task<void> Starts::begin_synced(HostedTask* entry, std::string arguments) {
     entry->done.set();
     std::rethrow_exception(synced.error);
   }
-  host_.runs.begin(*entry, std::move(arguments), time);
+  host_.admission.begin(*entry, std::move(arguments), time);
 }
 
 HostedTask& Starts::add(const DurableType& type, const Uuid& id, const Uuid& parent) {

@@ -5,8 +5,8 @@
 //   ...
 //   const auto same = host.attach(order, id);      // elsewhere, by the id
 //
-// A value: it may be copied and kept, and dropping it is harmless. It keeps what the host knows,
-// not the code of the task: after the end of the host every call is refused.
+// A value: it may be copied and kept, and dropping it is harmless. It keeps nothing alive: when the
+// host is gone, every call is refused (Errc::durable_misuse), as it is of an empty one.
 #pragma once
 
 #include <memory>
@@ -59,10 +59,10 @@ struct Parameters {
 class AnyDurableRef {
  public:
   AnyDurableRef() noexcept = default;
-  AnyDurableRef(std::shared_ptr<HostCore> host, const Uuid& id) noexcept
+  AnyDurableRef(std::weak_ptr<HostCore> host, const Uuid& id) noexcept
       : host_(std::move(host)), id_(id) {}
 
-  // The nil UUID for an empty one, of which everything else is refused (Errc::durable_misuse).
+  // The nil UUID for an empty one.
   const Uuid& id() const noexcept { return id_; }
 
   template <class T, class V>
@@ -87,9 +87,8 @@ class AnyDurableRef {
  private:
   Task<void> signal_json(std::string name, std::string value) const;
   Task<std::string> ask_json(std::string name) const;
-  const std::shared_ptr<HostCore>& host() const;
 
-  std::shared_ptr<HostCore> host_;
+  std::weak_ptr<HostCore> host_;
   Uuid id_;
 };
 
@@ -106,7 +105,7 @@ class DurableRef : public AnyDurableRef {
 namespace detail {
 
 template <class R>
-Task<DurableRef<R>> started(std::shared_ptr<HostCore> host, Task<Uuid> start) {
+Task<DurableRef<R>> started(std::weak_ptr<HostCore> host, Task<Uuid> start) {
   const Uuid id = co_await std::move(start);
   co_return DurableRef<R>(std::move(host), id);
 }

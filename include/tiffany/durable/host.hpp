@@ -177,8 +177,8 @@ class Host {
   wal::RecordStore& store();
 
  private:
-  Task<Uuid> start_typed(detail::AnyFunction function, std::string_view what, std::string arguments,
-                         StartOptions options);
+  static Task<Uuid> start_typed(std::shared_ptr<HostCore> core, detail::AnyFunction function,
+                                std::string_view what, std::string arguments, StartOptions options);
   void require_type(const Uuid& id, detail::AnyFunction function, std::string_view what);
 
   std::shared_ptr<HostCore> core_;

@@ -15,6 +15,7 @@ namespace tiffany {
 
 enum class DurableStatus : std::uint8_t {
   running,      // its code is under way, or waits
+  queued,       // until the limits of its type allow that its code begins
   paused,       // by an operator, or because its type is not here
   diverged,     // its code does not do what its log says
   quarantined,  // its log is damaged

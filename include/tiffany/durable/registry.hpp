@@ -6,6 +6,7 @@
 //   types.add("refund", 3, refund, TypeOptions().accepts_from(2).priority(5));
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,6 +19,7 @@
 #include <utility>
 
 #include "tiffany/base/codec.hpp"
+#include "tiffany/base/time.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/durable/durable.hpp"
 #include "tiffany/durable/flow.hpp"
@@ -33,6 +35,20 @@ AnyFunction any_function(Durable<R> (*body)(Flow&, As...)) noexcept {
 }
 }  // namespace detail
 
+// At most so many in that time.
+struct RateLimit {
+  std::uint32_t count = 0;  // zero: no limit
+  Duration per{};
+};
+// How many tasks of a type may run. None of these refuses a start.
+struct TypeLimits {
+  std::optional<std::size_t> most{};
+  std::optional<std::size_t> key_most{};
+  RateLimit rate{};
+  RateLimit key_rate{};
+  bool any() const noexcept { return most || key_most || rate.count != 0 || key_rate.count != 0; }
+};
+
 struct DurableType {
   std::string name;
   int version = 1;
@@ -41,6 +57,7 @@ struct DurableType {
   std::function<Durable<std::string>(Flow&, std::string_view arguments)> make;
   // How its arguments are read; they are checked where a task is started. None: they are not.
   const detail::ValueType* arguments = nullptr;
+  TypeLimits limits{};
   detail::AnyFunction function = nullptr;  // what Host::start finds it by; none: by its name only
 };
 
@@ -59,14 +76,44 @@ class TypeOptions {
     return std::move(*this);
   }
 
-  void apply(DurableType& type) const {
-    type.accepts = oldest_.value_or(type.version);
-    type.priority = priority_;
+  // Limits delay, they never refuse: a start is acknowledged when it is on the disk, and the task is
+  // `queued` until it may run. Small priorities run first, keys (StartOptions::key) take turns, and
+  // tasks of one key run in the order of their starts; tasks without a key share one. A task counts
+  // until it has ended or is paused, also while it waits. A child of a limited type counts like
+  // every other: a parent that waits for children of its own limited type may wait for ever. Crash
+  // case: tasks that had begun go on, and the queue is made anew in the order of the log.
+  //
+  // So many at a time.
+  TypeOptions&& at_most(std::size_t tasks) && {
+    limits_.most = tasks;
+    return std::move(*this);
   }
+  TypeOptions&& at_most_per_key(std::size_t tasks) && {
+    limits_.key_most = tasks;
+    return std::move(*this);
+  }
+  // So many beginnings in that time, as a bucket that holds so many and fills evenly. It is full
+  // when a host is opened.
+  TypeOptions&& rate(std::uint32_t tasks, Duration per) && {
+    limits_.rate = {tasks, per};
+    paced_ = true;
+    return std::move(*this);
+  }
+  TypeOptions&& rate_per_key(std::uint32_t tasks, Duration per) && {
+    limits_.key_rate = {tasks, per};
+    key_paced_ = true;
+    return std::move(*this);
+  }
+
+  // Throws Errc::bad_argument for a limit that lets nothing run.
+  void apply(DurableType& type) const;
 
  private:
   std::optional<int> oldest_;
   std::uint8_t priority_ = kDefaultPriority;
+  TypeLimits limits_;
+  bool paced_ = false;
+  bool key_paced_ = false;
 };
 
 namespace detail {
