@@ -55,7 +55,7 @@ Slot* issue_checkpoint(FlowState& flow, const std::string& given,
   const std::uint64_t number = flow.generation.checkpoint() + 1;
   const bool whole = flow.signals.size() > wal::kLongestValue;
   records::Checkpoint::write(flow.host.payload, *flow.host.store, state, counted ? number : 0,
-                             flow.signals.json(whole), whole, cancel_of(flow));
+                             flow.signals.json(whole), whole, cancel_of(flow), flow.attributes());
   Arrival arrival;
   arrival.slot = slot;
   arrival.time = flow.host.store->clock().now();

@@ -131,6 +131,7 @@ std::vector<Uuid> Compactor::take_archived(const std::vector<Copied>& copied) {
     if (may_archive(entry) && entry.log.last_seq == copy.last_seq) gone.push_back(copy.id);
   }
   const std::unordered_set<Uuid, UuidHash> all(gone.begin(), gone.end());
+  for (const Uuid& id : gone) host_.search.forget(*host_.tasks.find(id));
   host_.tasks.remove(all);
   host_.promises.forget(all);
   return gone;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "durable/excerpt.hpp"
 #include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
@@ -147,6 +148,33 @@ void FlowState::check_cancelled() const {
 void FlowState::leave_code() {
   waits.leave_code();
   host.scheduler->throw_cancelled();
+}
+
+std::string FlowState::attributes() const {
+  const HostedTask* const entry = host.tasks.find(log.id);
+  if (entry == nullptr || entry->marks == nullptr) return {};
+  return Search::json(entry->marks->attributes);
+}
+
+void detail::set_attribute(FlowState& flow, const std::string& name, const Attribute& value,
+                           const std::source_location& site) {
+  flow.require_own_code();
+  if (flow.comparison.stopped()) flow.leave_code();
+  HostedTask& entry = *flow.host.tasks.find(flow.log.id);
+  Attributes all = entry.marks != nullptr ? entry.marks->attributes : Attributes();
+  all.insert_or_assign(name, value);
+  Search::require(all);
+  const std::string id = flow.code.names.next(name, "attribute ");
+  const std::string json = value.json();
+  const std::string hash = hash_of(json);
+  bool differs = false;
+  const Command* const recorded = flow.comparison.match("attribute", id, hash, site, differs);
+  if (differs) flow.leave_code();
+  if (recorded == nullptr) {
+    records::Asked::attribute(flow.host.payload, id, name, json, hash);
+    flow.append(RecordType::Command, flow.host.payload, &site);
+  }
+  flow.host.search.set(entry, name, value);
 }
 
 // A log from before the change goes on as it began; one that is at its end takes the newest.

@@ -74,6 +74,9 @@ class FlowState {
   detail::TimedScopes scopes;
   std::vector<Uuid> kept_promises;  // which the host knows until the code is gone
 
+  // Of the task, as recorded: an object; empty when there are none.
+  std::string attributes() const;
+
   // ---- Commands ----
   // Appends a record of this task. Throws when the store does; nothing has changed then.
   std::uint64_t append(wal::RecordType type, std::string_view payload,
@@ -127,6 +130,9 @@ Slot* issue_child(FlowState& flow, const std::string& type, const std::string& a
 Slot* issue_checkpoint(FlowState& flow, const std::string& state, const std::source_location& site);
 int issue_version(FlowState& flow, std::string_view change, int oldest, int newest,
                   const std::source_location& site);
+struct FlowAccess {
+  static FlowState& of(Flow& flow) noexcept { return *flow.state_; }
+};
 // Those that have not ended, in a fixed order.
 std::vector<Uuid> children_of(const FlowState& flow);
 

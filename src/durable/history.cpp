@@ -165,6 +165,9 @@ void FlowState::load(const std::vector<std::string>& lines) {
         code.saved = host.store->value_of(checkpoint.state);
         signals.read(checkpoint.mailbox);
         cancel.why = std::move(checkpoint.cancelled);
+        if (HostedTask* const entry = host.tasks.find(log.id)) {
+          host.search.set(*entry, Search::read(checkpoint.attributes));
+        }
         code.now = time;
         generation.begin(written_by.records_waits() ? checkpoint.number : view.seq,
                          written_by.records_waits());

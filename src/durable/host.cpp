@@ -118,6 +118,9 @@ Task<std::string> AnyDurableRef::ask_json(std::string name) const {
   return ask_of_ref(host_, id_, std::move(name));
 }
 
+TaskPage Host::tasks(const TaskFilter& filter, const PageOptions& page) const {
+  return core_->search.find(filter, page);
+}
 wal::RecordStore& Host::store() { return *core_->store; }
 
 }  // namespace tiffany

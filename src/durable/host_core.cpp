@@ -26,6 +26,7 @@ HostCore::HostCore(const Registry& known, wal::LogOptions log, HostOptions how)
       compactor(*this),
       opening(*this),
       alarms(*this),
+      search(*this),
       admission(*this),
       eviction(*this) {}
 

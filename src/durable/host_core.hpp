@@ -19,6 +19,7 @@
 #include "durable/promise_table.hpp"
 #include "durable/results.hpp"
 #include "durable/runs.hpp"
+#include "durable/search.hpp"
 #include "durable/starts.hpp"
 #include "durable/step_callers.hpp"
 #include "tiffany/durable/host.hpp"
@@ -60,6 +61,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Compactor compactor;
   Opening opening;
   Alarms alarms;
+  Search search;
   Admission admission;
   Eviction eviction;
   HostedTasks tasks;  // the last: flows that go tell the other parts

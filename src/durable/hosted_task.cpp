@@ -1,5 +1,6 @@
 #include "durable/hosted_task.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "durable/flow_state.hpp"
@@ -23,9 +24,20 @@ HostedTask* HostedTasks::find(const Uuid& id) const noexcept {
 HostedTask& HostedTasks::add(wal::StoredTask& log) {
   auto made = std::make_unique<HostedTask>(log);
   HostedTask& entry = *made;
+  entry.number = ++last_;
   by_id_.insert_or_assign(log.id, std::move(made));
   order_.push_back(&entry);
   return entry;
+}
+
+std::size_t HostedTasks::first_after(std::uint64_t number) const noexcept {
+  const auto found = std::upper_bound(
+      order_.begin(), order_.end(), number,
+      [](std::uint64_t wanted, const HostedTask* entry) { return wanted < entry->number; });
+  return static_cast<std::size_t>(found - order_.begin());
+}
+HostedTask* HostedTasks::by_number(std::uint64_t number) const noexcept {
+  return order_[first_after(number) - 1];
 }
 
 void HostedTasks::remove(const std::unordered_set<Uuid, UuidHash>& tasks) {

@@ -26,6 +26,7 @@ struct HostedTask {
   HostedTask(const HostedTask&) = delete;
   HostedTask& operator=(const HostedTask&) = delete;
 
+  std::uint64_t number = 0;  // in the order in which tasks came to be
   std::unique_ptr<wal::StoredTask> own;
   wal::StoredTask& log;
   const DurableType* type = nullptr;
@@ -67,6 +68,7 @@ struct HostedTask {
     std::string key;
     std::int64_t until = 0;   // when it is cancelled; zero: never
     std::uint64_t alarm = 0;  // that is set for it; zero: none
+    Attributes attributes;    // changed by Search only
   };
   std::unique_ptr<Marks> marks;          // null: nothing
   std::optional<std::uint8_t> priority;  // none: that of its type
@@ -113,12 +115,16 @@ class HostedTasks {
   auto begin() const noexcept { return order_.begin(); }
   auto end() const noexcept { return order_.end(); }
   std::size_t size() const noexcept { return order_.size(); }
+  // The task with that number, which is here; the place of the first with a higher one.
+  HostedTask* by_number(std::uint64_t number) const noexcept;
+  std::size_t first_after(std::uint64_t number) const noexcept;
   // Tasks may be added while others are gone through.
   HostedTask& operator[](std::size_t place) const noexcept { return *order_[place]; }
 
  private:
   std::unordered_map<Uuid, std::unique_ptr<HostedTask>, UuidHash> by_id_;
   std::vector<HostedTask*> order_;
+  std::uint64_t last_ = 0;
 };
 
 // Of a task that has ended.

@@ -183,7 +183,7 @@ Task<Uuid> Lifecycle::fork_now(HostedTask* task, std::string from) {
   made.type_name = task->type_name;
   made.version = task->version;
   made.parent = task->parent;
-  Starts::mark(made, begun);
+  host_.starts.mark(made, begun);
   if (made.marks != nullptr) made.marks->until = 0;  // a fork has no timeout
   made.status = DurableStatus::paused;
   made.detail = "it is being forked";

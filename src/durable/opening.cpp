@@ -211,7 +211,7 @@ void Opening::read_first(HostedTask& entry) {
     entry.type_name = std::move(begun.name);
     entry.version = begun.version;
     entry.parent = begun.parent;
-    Starts::mark(entry, begun);
+    host_.starts.mark(entry, begun);
   } catch (const Error& error) {
     entry.status = DurableStatus::quarantined;
     entry.detail = "its first record cannot be read: " + std::string(error.what());

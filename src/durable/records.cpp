@@ -77,6 +77,7 @@ void Spawn::write(std::string& out, wal::RecordStore& store, std::string_view na
   if (!marks.key.empty()) payload.text("key", marks.key);
   if (marks.priority) payload.raw("priority", std::to_string(*marks.priority));
   if (marks.until != 0) payload.text("until", wal::text_of_time(marks.until));
+  if (!marks.attributes.empty()) payload.raw("attributes", marks.attributes);
 }
 Spawn Spawn::read(const Fields& fields) {
   Spawn spawn;
@@ -91,6 +92,7 @@ Spawn Spawn::read(const Fields& fields) {
     spawn.marks.priority = static_cast<std::uint8_t>(fields.number("priority"));
   }
   spawn.marks.until = time_in(fields, "until");
+  spawn.marks.attributes = fields.raw("attributes");
   return spawn;
 }
 
@@ -174,6 +176,12 @@ void Asked::signal(std::string& out, std::string_view id, std::string_view shape
   payload.text("op", "signal").text("id", id).text("type", shape);
   if (!hash.empty()) payload.text("hash", hash);
 }
+void Asked::attribute(std::string& out, std::string_view id, std::string_view name,
+                      std::string_view value, std::string_view hash) {
+  Payload payload(out);
+  payload.text("op", "attribute").text("id", id).text("attribute", name).raw("to", value);
+  payload.text("hash", hash);
+}
 void Asked::version(std::string& out, std::string_view id, int value) {
   Payload(out).text("op", "version").text("id", id).raw("value", std::to_string(value));
 }
@@ -185,7 +193,8 @@ std::string Asked::retry(std::string_view from) {
   return out;
 }
 bool Asked::by_code() const noexcept {
-  return op == "timer" || op == "promise" || op == "spawn" || op == "version" || op == "signal";
+  return op == "timer" || op == "promise" || op == "spawn" || op == "version" || op == "signal" ||
+         op == "attribute";
 }
 Asked Asked::read(const Fields& fields) {
   Asked asked;
@@ -202,12 +211,13 @@ Asked Asked::read(const Fields& fields) {
 
 void Checkpoint::write(std::string& out, wal::RecordStore& store, const std::string& state,
                        std::uint64_t number, const std::string& mailbox, bool whole,
-                       const std::optional<std::string>& cancelled) {
+                       const std::optional<std::string>& cancelled, const std::string& attributes) {
   Payload payload(out);
   payload.value("state", store, state);
   if (number != 0) payload.raw("number", std::to_string(number));
   whole ? payload.value("mailbox", store, mailbox) : payload.raw("mailbox", mailbox);
   if (cancelled) payload.text("cancelled", *cancelled);
+  if (!attributes.empty()) payload.raw("attributes", attributes);
 }
 Checkpoint Checkpoint::read(const Fields& fields) {
   Checkpoint checkpoint;
@@ -215,6 +225,7 @@ Checkpoint Checkpoint::read(const Fields& fields) {
   checkpoint.number = static_cast<std::uint64_t>(fields.number("number"));
   checkpoint.mailbox = fields.raw("mailbox");
   if (fields.has("cancelled")) checkpoint.cancelled = fields.text("cancelled");
+  checkpoint.attributes = fields.raw("attributes");
   return checkpoint;
 }
 

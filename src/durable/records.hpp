@@ -35,6 +35,7 @@ struct Spawn {
     std::string key;
     std::optional<std::uint8_t> priority{};
     std::int64_t until = 0;
+    std::string attributes;  // an object; empty: none
   } marks{};
 
   static void write(std::string& out, wal::RecordStore& store, std::string_view name, int version,
@@ -101,6 +102,8 @@ struct Asked {
                     std::string_view shape);
   static void signal(std::string& out, std::string_view id, std::string_view shape,
                      std::string_view hash);
+  static void attribute(std::string& out, std::string_view id, std::string_view name,
+                        std::string_view value, std::string_view hash);
   static void version(std::string& out, std::string_view id, int value);
   static std::string pause();
   static std::string resume();
@@ -115,12 +118,13 @@ struct Checkpoint {
   std::uint64_t number = 0;
   std::string mailbox;  // pairs of a name and a value; as recorded
   std::optional<std::string> cancelled;
+  std::string attributes;  // an object; empty: none
 
   // `number` zero: by the older rules, without one. `whole`: the mailbox may be put beside the
   // record.
   static void write(std::string& out, wal::RecordStore& store, const std::string& state,
                     std::uint64_t number, const std::string& mailbox, bool whole,
-                    const std::optional<std::string>& cancelled);
+                    const std::optional<std::string>& cancelled, const std::string& attributes);
   static Checkpoint read(const Fields& fields);
 };
 

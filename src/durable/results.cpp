@@ -50,10 +50,15 @@ detail::Failure Results::failure_of(const HostedTask& task) {
   return task.failure != nullptr ? *task.failure : detail::Failure();
 }
 
-// A result that cannot be read is not given for another one.
-DurableInfo Results::info_of(const HostedTask& entry, bool one_of_many) {
+DurableInfo Results::short_info(const HostedTask& entry) {
   DurableInfo info{entry.log.id, entry.type_name, entry.version, entry.status, entry.detail, {}};
   if (entry.marks != nullptr) info.key = entry.marks->key;
+  return info;
+}
+
+// A result that cannot be read is not given for another one.
+DurableInfo Results::info_of(const HostedTask& entry, bool one_of_many) {
+  DurableInfo info = short_info(entry);
   if (!entry.unread) return info;
   try {
     info.detail = end_of(entry, one_of_many).detail;
@@ -141,7 +146,10 @@ std::unique_ptr<HostedTask> Results::from_archive(const Uuid& id) {
       records::Spawn begun = records::Spawn::read(detail::Fields(first.payload));
       entry->type_name = std::move(begun.name);
       entry->version = begun.version;
-      Starts::mark(*entry, begun);
+      if (!begun.marks.key.empty()) {
+        entry->marks = std::make_unique<HostedTask::Marks>();
+        entry->marks->key = std::move(begun.marks.key);
+      }
       entry->archived->end = line + "\n";
       entry->unread = true;
       entry->status = status_at_end(entry->log);

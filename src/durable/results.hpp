@@ -23,6 +23,8 @@ class Results {
 
   // Of a task that has failed.
   detail::Failure failure_of(const HostedTask& task);
+  // Without what would have to be read.
+  static DurableInfo short_info(const HostedTask& entry);
 
   bool archived(const Uuid& id) const;
   // Null when it is not there.

@@ -37,6 +37,7 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, Start
   if (said.timeout && *said.timeout <= Duration::zero()) {
     throw Error(Errc::bad_argument, "The time that a durable task may take is more than zero.");
   }
+  Search::require(said.attributes);
   while (!host_.store->has_room()) co_await host_.store->room().wait();
   // The order matters: the table, the archive, the ids that have left it, and what damage may hide.
   if (HostedTask* const before = host_.tasks.find(id)) {  // it was started before
@@ -64,6 +65,7 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, Start
   records::Spawn begun;
   begun.marks.key = said.key.value_or(std::string());
   begun.marks.priority = said.priority;
+  begun.marks.attributes = Search::json(said.attributes);
   if (said.timeout) begun.marks.until = end_of(*said.timeout);
   mark(entry, begun);
   co_await shield(begin_synced(&entry, std::move(arguments)));
@@ -159,10 +161,11 @@ std::int64_t Starts::end_of(Duration timeout) const noexcept {
 void Starts::mark(HostedTask& entry, const records::Spawn& begun) {
   entry.priority = begun.marks.priority;
   const std::int64_t until = begun.fork_of.empty() ? begun.marks.until : 0;
-  if (begun.marks.key.empty() && until == 0) return;
+  if (begun.marks.key.empty() && until == 0 && begun.marks.attributes.empty()) return;
   entry.marks = std::make_unique<HostedTask::Marks>();
   entry.marks->key = begun.marks.key;
   entry.marks->until = until;
+  host_.search.set(entry, Search::read(begun.marks.attributes));
 }
 
 records::Spawn::Marks Starts::marks_of(const HostedTask& entry) {
@@ -171,6 +174,7 @@ records::Spawn::Marks Starts::marks_of(const HostedTask& entry) {
   if (entry.marks == nullptr) return marks;
   marks.key = entry.marks->key;
   marks.until = entry.marks->until;
+  marks.attributes = Search::json(entry.marks->attributes);
   return marks;
 }
 

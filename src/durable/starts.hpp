@@ -17,7 +17,7 @@ class Starts {
   // A task in the table, of which the log knows nothing yet.
   HostedTask& add(const DurableType& type, const Uuid& id, const Uuid& parent);
   // What the start said besides: from its first record, or to be written there.
-  static void mark(HostedTask& entry, const records::Spawn& begun);
+  void mark(HostedTask& entry, const records::Spawn& begun);
   // The first record of a task.
   void append_spawn(HostedTask& entry, const std::string& arguments, wal::Level level,
                     wal::Ticket* ticket);

@@ -59,6 +59,7 @@
 #include "tiffany/base/random.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/base/uuid.hpp"
+#include "tiffany/durable/attributes.hpp"
 #include "tiffany/durable/begin_step.hpp"
 #include "tiffany/durable/calls.hpp"
 #include "tiffany/durable/durable.hpp"
@@ -82,7 +83,10 @@ namespace detail {
 int agreed_version(FlowState& flow, std::string_view change, int oldest, int newest,
                    const std::source_location& site);
 const std::string* saved_state(FlowState& flow);
+void set_attribute(FlowState& flow, const std::string& name, const Attribute& value,
+                   const std::source_location& site);
 Durable<void> make_checkpoint(FlowState& flow, std::string state, std::source_location site);
+struct FlowAccess;  // for durable tasks of the library itself
 
 }  // namespace detail
 
@@ -281,6 +285,12 @@ class Flow {
     return detail::agreed_version(*state_, change, oldest, newest, site);
   }
 
+  // By which operators find the task: durable/attributes.hpp. A plain call; recorded with the next
+  // command that is synced, kept over checkpoints, and compared when the task comes back.
+  void set_attribute(std::string name, const Attribute& value, Site site = Site::current()) {
+    detail::set_attribute(*state_, name, value, site);
+  }
+
   // On the clock of the wall: when what the task knows last came to it.
   WallTime now() const noexcept;
   Random& random();
@@ -307,6 +317,7 @@ class Flow {
   [[nodiscard]] Shield shield() noexcept { return Shield(*state_); }
 
  private:
+  friend struct detail::FlowAccess;
   FlowState* state_;
 };
 

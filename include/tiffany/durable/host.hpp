@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiffany/durable/attributes.hpp"
 #include "tiffany/durable/durable_ref.hpp"
 #include "tiffany/durable/flow.hpp"
 #include "tiffany/durable/host_options.hpp"
@@ -73,7 +74,7 @@ class Host {
     (detail::refuse_destroyed_twice<Args>(), ...);
     return detail::started<R>(
         core_,
-        start_typed(detail::any_function(body), type_name<decltype(body)>(),
+        start_typed(core_, detail::any_function(body), type_name<decltype(body)>(),
                     detail::Parameters<As...>::json(detail::unmoved(args)...), std::move(options)));
   }
   template <class R, class... As, class... Args>
@@ -173,6 +174,8 @@ class Host {
   std::optional<DurableInfo> info(Uuid task) const;
   // Those in the log.
   std::vector<DurableInfo> tasks() const;
+  // A page of those in the log to which the filter applies: durable/attributes.hpp.
+  TaskPage tasks(const TaskFilter& filter, const PageOptions& page = PageOptions()) const;
   // Where the records are. Needs an open host.
   wal::RecordStore& store();
 

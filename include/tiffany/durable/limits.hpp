@@ -23,6 +23,9 @@ inline constexpr std::size_t kLongestReason = std::size_t{16} << 10;
 // those that the log puts around a value. These are three today (a record, the mailbox in it, and a
 // signal there).
 inline constexpr int kDeepestValue = JsonReader::kMaxDepth - 8;
+// How many search attributes a task has. Each is in the memory of the host, and in every checkpoint
+// of the task.
+inline constexpr std::size_t kMostAttributes = 32;
 // How many ids of tasks that have left the archive are known. Twenty bytes of disk each. Beyond
 // that the oldest are forgotten, and a start with one of these is a new task.
 inline constexpr std::size_t kMostRetiredIds = 1'000'000;

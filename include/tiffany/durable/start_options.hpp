@@ -12,6 +12,7 @@
 
 #include "tiffany/base/time.hpp"
 #include "tiffany/base/uuid.hpp"
+#include "tiffany/durable/attributes.hpp"
 
 namespace tiffany {
 
@@ -43,11 +44,18 @@ class StartOptions {
     return std::move(*this);
   }
 
+  // By which operators find the task (durable/attributes.hpp).
+  StartOptions&& attribute(std::string name, Attribute value) && {
+    data_.attributes.insert_or_assign(std::move(name), std::move(value));
+    return std::move(*this);
+  }
+
   struct Data {
     std::optional<Uuid> id{};
     std::optional<Duration> timeout{};
     std::optional<std::string> key{};
     std::optional<std::uint8_t> priority{};
+    Attributes attributes{};
   };
   const Data& data() const noexcept { return data_; }
 

@@ -1,0 +1,240 @@
+#include "tiffany/durable/schedule.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "durable/flow_state.hpp"
+#include "durable/host_core.hpp"
+#include "durable/limits.hpp"
+#include "tiffany/base/cron.hpp"
+#include "tiffany/base/time_zone.hpp"
+#include "tiffany/core/world.hpp"
+
+namespace tiffany {
+
+// Those that are due, and how many more there were.
+struct ScheduledTimes {
+  std::vector<std::int64_t> times;
+  std::uint64_t left_out = 0;
+};
+// A task that was started for a schedule; nil: it was skipped, or could not be started.
+struct ScheduledRun {
+  Uuid id;
+  std::string problem;
+};
+TIFFANY_JSON(ScheduledTimes, times, left_out);
+TIFFANY_JSON(ScheduledRun, id, problem);
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kLate = 60 * kSecond;
+constexpr const char* kScheduleType = "tiffany.schedule";
+constexpr SignalName<std::string> kTell{"tell"};
+constexpr QueryName<ScheduleState> kLook{"state"};
+
+// No way out of the directory of zones.
+void require_zone_name(const std::string& name) {
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
+           c == '_' || c == '-' || c == '+';
+  });
+  if (plain && name.size() <= kLongestName && !name.starts_with('/')) return;
+  throw Error(Errc::bad_argument,
+              "\"" + name + "\" is no name of a time zone: these look like Europe/Berlin.");
+}
+
+TimeZone read_zone(World& world, const std::string& name) {
+  if (name.empty()) return TimeZone();
+  require_zone_name(name);
+  const std::string path = "/usr/share/zoneinfo/" + name;
+  WorldFiles& files = world.files();
+  const int file = files.open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    throw Error(Errc::bad_argument, "The time zone \"" + name + "\" cannot be read: there is no " +
+                                        path + ". Install the package tzdata.");
+  }
+  constexpr std::size_t kMost = std::size_t{1} << 20;  // the largest zone has four kilobytes
+  std::string bytes(kMost, '\0');
+  const ssize_t count = files.read_at(file, bytes.data(), bytes.size(), 0);
+  files.close(file);
+  bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return TimeZone::parse(name, bytes);
+}
+
+// The first time after that; zero: none.
+std::int64_t next_time(const Schedule::Data& of, std::int64_t after, std::int64_t start,
+                       const TimeZone& zone) {
+  if (of.cron.empty()) {
+    const std::int64_t every = of.every.count() / 1000;
+    return start + ((after - start) / every + 1) * every;
+  }
+  const auto next = Cron::parse(of.cron).next_after(after / kSecond, zone);
+  return next ? *next * kSecond : 0;
+}
+
+ScheduledTimes due_times(const Schedule::Data& of, std::int64_t after, std::int64_t start,
+                         std::int64_t now, const TimeZone& zone) {
+  ScheduledTimes due;
+  const std::size_t most = std::max<std::size_t>(of.catch_up, 1);
+  for (std::int64_t at = after; (at = next_time(of, at, start, zone)) != 0 && at <= now;) {
+    due.times.push_back(at);
+    if (due.times.size() <= most) continue;
+    due.times.erase(due.times.begin());
+    ++due.left_out;
+  }
+  if (of.catch_up == 0 && !due.times.empty() && now - due.times.back() > kLate) {
+    due.left_out += due.times.size();
+    due.times.clear();
+  }
+  return due;
+}
+
+bool goes_on(HostCore& host, const Uuid& id) {
+  const HostedTask* const task = id.nil() ? nullptr : host.tasks.find(id);
+  return task != nullptr && !task->log.ended;
+}
+
+Task<ScheduledRun> start_run(std::shared_ptr<HostCore> host, const Schedule::Data* of, Uuid id,
+                             Uuid before) {
+  ScheduledRun run;
+  if (goes_on(*host, before)) {
+    const auto how = static_cast<Overlap>(of->overlap);
+    if (how == Overlap::skip) co_return run;
+    if (how == Overlap::cancel) {
+      co_await host->messages.cancel(before, "the next run of its schedule is due");
+    }
+    try {
+      co_await host->results.wait(before);
+    } catch (const Error&) {  // however it ended, it has
+      if (goes_on(*host, before)) throw;
+    }
+  }
+  try {
+    run.id = co_await host->starts.start(of->type, of->arguments, id, StartOptions().id(id));
+  } catch (const Error& error) {
+    run.problem = error.what();
+  }
+  co_return run;
+}
+
+std::int64_t micros(Flow& flow) { return flow.now(); }
+
+// What somebody says to the schedule; nothing: its next time has come.
+Durable<std::optional<std::string>> told_until(Flow& flow, std::int64_t next) {
+  const std::int64_t left = std::max<std::int64_t>(next - micros(flow), 0);
+  co_return co_await flow.signal_within(std::chrono::microseconds(left), kTell);
+}
+Durable<std::optional<std::string>> told(Flow& flow) { co_return co_await flow.signal(kTell); }
+
+Durable<void> run_one(Flow& flow, const Schedule::Data& of, ScheduleState& state,
+                      std::string what) {
+  HostCore& host = detail::FlowAccess::of(flow).host;
+  const Uuid id = Uuid::derived(flow.id(), what);
+  const ScheduledRun run =
+      co_await flow.step("run", StepOptions().arguments(what), [&]() -> Task<ScheduledRun> {
+        return start_run(host.shared_from_this(), &of, id, state.last);
+      });
+  state.problem = run.problem;
+  if (run.id.nil()) {
+    ++state.skipped;
+  } else {
+    ++state.runs;
+    state.last = run.id;
+  }
+}
+
+// The time zone is read in steps: another database in the next process must not change what was
+// decided before.
+Durable<void> run_schedule(Flow& flow, Schedule::Data of) {
+  constexpr int kRoundsOfALog = 32;
+  HostCore& host = detail::FlowAccess::of(flow).host;
+  ScheduleState state = flow.state(ScheduleState());
+  if (state.start == 0) state.start = state.after = micros(flow);
+  const auto guard = flow.on_query(kLook, [&] { return state; });
+  for (int round = 0; round < kRoundsOfALog; ++round) {
+    state.next = co_await flow.step("next", [&] {
+      const TimeZone zone = read_zone(host.scheduler->world(), of.zone);
+      return next_time(of, state.after, state.start, zone);
+    });
+    std::optional<std::string> said;
+    if (state.paused || state.next == 0) {
+      said = co_await told(flow);
+    } else {
+      said = co_await told_until(flow, state.next);
+    }
+    if (said == "remove") co_return;
+    if (said == "pause") state.paused = true;
+    if (said == "resume" && std::exchange(state.paused, false)) state.after = micros(flow);
+    if (said == "run") {
+      const std::string what = "asked for " + std::to_string(++state.asked);
+      co_await run_one(flow, of, state, what);
+    }
+    if (said) continue;
+    const std::int64_t now = micros(flow);
+    const ScheduledTimes due = co_await flow.step("due", [&] {
+      const TimeZone zone = read_zone(host.scheduler->world(), of.zone);
+      return due_times(of, state.after, state.start, now, zone);
+    });
+    state.after = now;
+    state.skipped += due.left_out;
+    for (const std::int64_t time : due.times) {
+      const std::string what = "due at " + std::to_string(time);
+      co_await run_one(flow, of, state, what);
+    }
+  }
+  co_await flow.checkpoint(state);
+}
+
+}  // namespace
+
+void Schedule::require_good() const {
+  if (data_.cron.empty() == (data_.every == Duration())) {
+    throw Error(Errc::bad_argument, "A schedule has either cron() or every().");
+  }
+  if (!data_.cron.empty()) {
+    static_cast<void>(Cron::parse(data_.cron));
+  } else if (data_.every < std::chrono::seconds(1)) {
+    throw Error(Errc::bad_argument, "The interval of a schedule is at least a second.");
+  }
+  if (!data_.zone.empty()) require_zone_name(data_.zone);
+  constexpr std::uint32_t kMostCatchUp = 1000;
+  if (data_.catch_up > kMostCatchUp) {
+    throw Error(Errc::bad_argument, "A schedule makes up for at most 1000 runs.");
+  }
+}
+
+void add_schedules(Registry& types) { types.add(kScheduleType, 1, run_schedule); }
+
+// ---- By name ----
+
+// The name of a schedule that was removed may be used again, by another task.
+Uuid Schedules::id_of(const std::string& name, bool fresh) const {
+  detail::require_name(name, "The name of a schedule");
+  for (std::uint64_t number = 1;; ++number) {
+    const Uuid id =
+        Uuid::derived(Uuid(), "tiffany.schedule " + std::to_string(number) + " " + name);
+    const std::optional<DurableInfo> info = host_->info(id);
+    if (info && info->status >= DurableStatus::completed) continue;
+    if (info || fresh) return id;
+    throw Error(Errc::unknown_durable, "There is no schedule \"" + name + "\".");
+  }
+}
+
+Task<Uuid> Schedules::create(std::string name, Schedule schedule) {
+  schedule.require_good();
+  const Uuid id = id_of(name, true);
+  return host_->start_json(kScheduleType, detail::arguments_json(schedule.data()), id);
+}
+
+Task<void> Schedules::tell(std::string name, std::string what) {
+  return host_->signal(id_of(name, false), kTell, what);
+}
+
+Task<ScheduleState> Schedules::look(std::string name) {
+  return host_->ask(id_of(name, false), kLook);
+}
+
+}  // namespace tiffany
