@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -28,6 +29,24 @@ void give_memory_back() noexcept {
 
 // Microseconds. Clocks of machines are corrected by less than this all the time.
 constexpr std::int64_t kWorthSaying = 1'000'000;
+
+// Those that may be queued, among their places, by when they came to be: a log with a file for each
+// task does not list its tasks in that order.
+void sort_limited(wal::RecordStore& store, std::vector<HostedTask*>& entries) {
+  std::vector<std::pair<std::int64_t, HostedTask*>> limited;
+  for (HostedTask* entry : entries) {
+    if (!entry->type->limits.any()) continue;
+    const std::string line = store.read_one(entry->log, 0, false);
+    limited.emplace_back(wal::parse_time(wal::view_of(line).ts).value_or(0), entry);
+  }
+  std::stable_sort(limited.begin(), limited.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  auto next = limited.begin();
+  for (HostedTask*& place : entries) {
+    if (place->type->limits.any()) place = (next++)->second;
+  }
+}
+
 }  // namespace
 
 std::string Recovery::text() const {
@@ -98,7 +117,8 @@ Task<void> Opening::resume_all() {
     unfinished[entry->urgency()].push_back(entry);
     if (entry->type->limits.any() && had_begun(*entry)) host_.admission.note_begun(*entry);
   }
-  for (const auto& [priority, entries] : unfinished) {
+  for (auto& [priority, entries] : unfinished) {
+    sort_limited(*host_.store, entries);
     for (HostedTask* entry : entries) {
       // A log of a million tasks must not be in memory at once: commands and arrivals of a task are
       // only there while it is replayed.

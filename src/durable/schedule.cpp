@@ -210,31 +210,43 @@ void add_schedules(Registry& types) { types.add(kScheduleType, 1, run_schedule);
 
 // ---- By name ----
 
+namespace {
+
 // The name of a schedule that was removed may be used again, by another task.
-Uuid Schedules::id_of(const std::string& name, bool fresh) const {
+Uuid id_of_schedule(Host& host, const std::string& name, bool fresh) {
   detail::require_name(name, "The name of a schedule");
   for (std::uint64_t number = 1;; ++number) {
     const Uuid id =
         Uuid::derived(Uuid(), "tiffany.schedule " + std::to_string(number) + " " + name);
-    const std::optional<DurableInfo> info = host_->info(id);
+    const std::optional<DurableInfo> info = host.info(id);
     if (info && info->status >= DurableStatus::completed) continue;
     if (info || fresh) return id;
     throw Error(Errc::unknown_durable, "There is no schedule \"" + name + "\".");
   }
 }
 
-Task<Uuid> Schedules::create(std::string name, Schedule schedule) {
+Task<Uuid> create_schedule(Host* host, std::string name, Schedule schedule) {
   schedule.require_good();
-  const Uuid id = id_of(name, true);
-  return host_->start_json(kScheduleType, detail::arguments_json(schedule.data()), id);
+  const Uuid id = id_of_schedule(*host, name, true);
+  co_return co_await host->start_json(kScheduleType, detail::arguments_json(schedule.data()), id);
+}
+Task<void> tell_schedule(Host* host, std::string name, std::string what) {
+  co_await host->signal(id_of_schedule(*host, name, false), kTell, what);
+}
+Task<ScheduleState> look_at_schedule(Host* host, std::string name) {
+  co_return co_await host->ask(id_of_schedule(*host, name, false), kLook);
 }
 
+}  // namespace
+
+Task<Uuid> Schedules::create(std::string name, Schedule schedule) {
+  return create_schedule(host_, std::move(name), std::move(schedule));
+}
 Task<void> Schedules::tell(std::string name, std::string what) {
-  return host_->signal(id_of(name, false), kTell, what);
+  return tell_schedule(host_, std::move(name), std::move(what));
 }
-
 Task<ScheduleState> Schedules::look(std::string name) {
-  return host_->ask(id_of(name, false), kLook);
+  return look_at_schedule(host_, std::move(name));
 }
 
 }  // namespace tiffany

@@ -152,6 +152,21 @@ TEST_P(TypedCallsTest, OptionsThatCannotBeAreRefusedAndNothingIsRecorded) {
   });
 }
 
+TEST_P(TypedCallsTest, WhatAStartSaidIsInItsFirstRecordAndNothingElseIs) {
+  world.types = typed;
+  const Uuid plain = Uuid::derived(Uuid(), "plain");
+  world.live([&](Host& host) -> Task<void> {
+    auto options = StartOptions().id(kId).key("Ada").priority(3).timeout(1h);
+    co_await host.start(std::move(options).attribute("a", 1).attribute("b", "c"), waits);
+    co_await host.start(StartOptions().id(plain), waits);
+  });
+  const std::string first = world.lines(kId).at(0);
+  EXPECT_NE(first.find(R"("args":[],"key":"Ada","priority":3,"until":")"), std::string::npos);
+  EXPECT_NE(first.find(R"(Z","attributes":{"a":1,"b":"c"},"seq":1,)"), std::string::npos) << first;
+  EXPECT_NE(world.lines(plain).at(0).find(R"("rules":1,"args":[],"seq":1,)"), std::string::npos)
+      << "as older programs write it";
+}
+
 std::vector<std::string> order;  // in which the code of tasks began
 Durable<void> begins(Flow& flow, std::string what) {
   order.push_back(what);

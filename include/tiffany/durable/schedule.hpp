@@ -123,7 +123,6 @@ class Schedules {
 
  private:
   Task<void> tell(std::string name, std::string what);
-  Uuid id_of(const std::string& name, bool fresh) const;
 
   Host* host_;
 };
