@@ -39,8 +39,9 @@ void sort_limited(wal::RecordStore& store, std::vector<HostedTask*>& entries) {
     const std::string line = store.read_one(entry->log, 0, false);
     limited.emplace_back(wal::parse_time(wal::view_of(line).ts).value_or(0), entry);
   }
-  std::stable_sort(limited.begin(), limited.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(limited.begin(), limited.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second->number < b.second->number;
+  });
   auto next = limited.begin();
   for (HostedTask*& place : entries) {
     if (place->type->limits.any()) place = (next++)->second;

@@ -120,12 +120,14 @@ Task<ScheduledRun> start_run(std::shared_ptr<HostCore> host, const Schedule::Dat
   co_return run;
 }
 
-std::int64_t micros(Flow& flow) { return flow.now(); }
+std::int64_t micros(Flow& flow) { return flow.now().time_since_epoch().count(); }
 
 // What somebody says to the schedule; nothing: its next time has come.
 Durable<std::optional<std::string>> told_until(Flow& flow, std::int64_t next) {
   const std::int64_t left = std::max<std::int64_t>(next - micros(flow), 0);
-  co_return co_await flow.signal_within(std::chrono::microseconds(left), kTell);
+  const auto said = co_await flow.signal_within(std::chrono::microseconds(left), kTell);
+  if (!said) co_return std::nullopt;
+  co_return *said;
 }
 Durable<std::optional<std::string>> told(Flow& flow) { co_return co_await flow.signal(kTell); }
 

@@ -29,6 +29,7 @@ Durable<int> rounds(Flow& flow) {
     co_return round;
   }
   co_await flow.checkpoint(round + 1);
+  co_return round;
 }
 Durable<int> refuses(Flow& flow) {
   int refused = 0;
