@@ -22,8 +22,8 @@ class PromiseTable {
   void close(const Uuid& promise) noexcept;
   // Those tasks are in the archive.
   void forget(const std::unordered_set<Uuid, UuidHash>& tasks);
-  // The code of that task is ended because it is idle: its promises are known as if its log had been
-  // read. Gives them.
+  // The code of that task is ended because it is idle: its promises are known as if its log had
+  // been read. Gives them.
   std::vector<Uuid> rest(const FlowState& flow);
   void forget(const std::vector<Uuid>& promises) noexcept;
   // Host::complete_json.

@@ -76,12 +76,12 @@ class TypeOptions {
     return std::move(*this);
   }
 
-  // Limits delay, they never refuse: a start is acknowledged when it is on the disk, and the task is
-  // `queued` until it may run. Small priorities run first, keys (StartOptions::key) take turns, and
-  // tasks of one key run in the order of their starts; tasks without a key share one. A task counts
-  // until it has ended or is paused, also while it waits. A child of a limited type counts like
-  // every other: a parent that waits for children of its own limited type may wait for ever. Crash
-  // case: tasks that had begun go on, and the queue is made anew in the order of the log.
+  // Limits delay, they never refuse: a start is acknowledged when it is on the disk, and the task
+  // is `queued` until it may run. Small priorities run first, keys (StartOptions::key) take turns,
+  // and tasks of one key run in the order of their starts; tasks without a key share one. A task
+  // counts until it has ended or is paused, also while it waits. A child of a limited type counts
+  // like every other: a parent that waits for children of its own limited type may wait for ever.
+  // Crash case: tasks that had begun go on, and the queue is made anew in the order of the log.
   //
   // So many at a time.
   TypeOptions&& at_most(std::size_t tasks) && {
