@@ -25,7 +25,7 @@ std::string run(std::uint64_t seed) {
   random_program::Outcome outcomes[2];
   for (auto& outcome : outcomes) {
     random_program::forget();
-    MemoryWorld world(layout);
+    LoggedCrashTest world(layout);
     outcome = random_program::live(world, seed, random_program::Outside::cancels);
   }
   return outcomes[0] == outcomes[1] ? "" : "two runs of the same seed differ";

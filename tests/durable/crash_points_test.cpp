@@ -141,7 +141,7 @@ class CrashPointsTest : public MemoryTest {
     }
   }
   bool live(const std::string& type, const std::string& arguments, Life& life,
-            std::size_t slices = MemoryWorld::kToTheEnd) {
+            std::size_t slices = LoggedCrashTest::kToTheEnd) {
     const Uuid id = Uuid::derived(Uuid(), "task");
     const bool ended = world.live(
         [&](Host& host) -> Task<void> {

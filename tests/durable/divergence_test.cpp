@@ -141,7 +141,7 @@ TEST_P(DivergenceTest, D5_AnAddedStepIsReportedWhenTheVersionIsTheSame) {
 
 // ---- A version that goes on with old logs ----
 
-void accept_old_logs(MemoryWorld& world) {
+void accept_old_logs(LoggedCrashTest& world) {
   world.types = [] {
     Registry types;
     types.add("program", 2, program, TypeOptions().accepts_from(1));

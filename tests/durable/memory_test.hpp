@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "durable/memory_world.hpp"
+#include "durable/logged_crash_test.hpp"
 #include "durable/stores.hpp"
 
 namespace tiffany {
@@ -47,7 +47,7 @@ class MemoryTest : public testing::TestWithParam<StoreKind> {
     co_return Errc{};
   }
 
-  MemoryWorld world;
+  LoggedCrashTest world;
 };
 
 // What these tests do is seen in the files of a log.

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "durable/memory_world.hpp"
+#include "durable/logged_crash_test.hpp"
 
 namespace tiffany::random_program {
 
@@ -331,8 +331,8 @@ inline std::string said(const std::string& line) {
 enum class Outside : std::uint8_t { nothing, sends, cancels };
 
 // One life; to the end, or for a number of slices.
-inline Outcome live(MemoryWorld& world, std::uint64_t seed, Outside outside,
-                    std::size_t slices = MemoryWorld::kToTheEnd) {
+inline Outcome live(LoggedCrashTest& world, std::uint64_t seed, Outside outside,
+                    std::size_t slices = LoggedCrashTest::kToTheEnd) {
   world.types = types;
   const std::vector<Uuid> roots = roots_of(seed);
   Outcome outcome;
@@ -376,7 +376,7 @@ class Lives {
     for (int life = 0; life < 4; ++life) {
       const bool last = life == 3;
       const Outcome outcome =
-          live(world_, seed_, outside(), last ? MemoryWorld::kToTheEnd : choices.below(150));
+          live(world_, seed_, outside(), last ? LoggedCrashTest::kToTheEnd : choices.below(150));
       if (!world_.recovery.notes.empty()) return "recovery says: " + world_.recovery.text();
       for (const auto& [id, lines] : before) {
         const auto now = outcome.commands.find(id);
@@ -437,7 +437,7 @@ class Lives {
     return "";
   }
 
-  MemoryWorld world_;
+  LoggedCrashTest world_;
   std::uint64_t seed_;
 };
 

@@ -12,8 +12,8 @@ TIFFANY_IN_EVERY_STORE(ReplayTest);
 
 TEST_P(ReplayTest, D5_TheSameSeedGivesTheSameTraceAndTheSameLog) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-    MemoryWorld first(GetParam());
-    MemoryWorld second(GetParam());
+    LoggedCrashTest first(GetParam());
+    LoggedCrashTest second(GetParam());
     random_program::forget();
     const auto a = random_program::live(first, seed, random_program::Outside::cancels);
     random_program::forget();

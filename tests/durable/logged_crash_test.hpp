@@ -13,9 +13,9 @@ namespace tiffany {
 
 using wal::MemoryDisk;
 
-class MemoryWorld : public CrashTest {
+class LoggedCrashTest : public CrashTest {
  public:
-  explicit MemoryWorld(wal::Layout how = wal::Layout::journal) : CrashTest({}, how) {}
+  explicit LoggedCrashTest(wal::Layout how = wal::Layout::journal) : CrashTest({}, how) {}
 
   // What the log says of one task, and of all.
   std::vector<std::string> lines(const Uuid& id) const {
