@@ -1,6 +1,7 @@
-// The program `tiffany`: logs and durable tasks from a shell. `tiffany help` says what it can do.
-#include "tiffany/app/command_line.hpp"
+// The program `tiffany`: an App with no types of its own. `tiffany help` says what it can do.
+#include "tiffany/app/app.hpp"
 
 int main(int count, char** arguments) {
-  return tiffany::durable_main(count, arguments, tiffany::Registry());
+  tiffany::App app("tiffany");
+  return app.main(count, arguments);
 }

@@ -2,6 +2,17 @@
 
 namespace tiffany {
 
+std::string_view name_of(Errc code) noexcept {
+  switch (code) {
+#define X(name, number, text) \
+  case Errc::name:            \
+    return #name;
+    TIFFANY_ERRORS(X)
+#undef X
+  }
+  return "unknown";
+}
+
 const char* meaning(Errc code) noexcept {
   switch (code) {
 #define X(name, number, text) \

@@ -54,7 +54,9 @@ std::uint64_t FlowState::append(RecordType record, std::string_view payload,
     entry.line = site->line();
   }
   waits.appended(record, level);
-  return host.store->append(log, entry, level, ticket);
+  entry.seq = host.store->append(log, entry, level, ticket);
+  host.tell(log.id, entry, level);
+  return entry.seq;
 }
 
 // A result that newer code asks for later than older code did has been delivered already.

@@ -93,7 +93,9 @@ Task<void> HostCore::record(HostedTask& task, RecordType type, std::string conte
   while (!store->has_room()) co_await store->room().wait();
   const std::string id = task.log.id.text();
   wal::Synced synced;
-  store->append(task.log, wal::Entry{type, id, content}, Level::sync, &synced);
+  wal::Entry entry{type, id, content};
+  entry.seq = store->append(task.log, entry, Level::sync, &synced);
+  tell(task.log.id, entry, Level::sync);
   co_await synced.event.wait();
   if (synced.error != nullptr) std::rethrow_exception(synced.error);
 }

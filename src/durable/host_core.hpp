@@ -79,6 +79,9 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   // Appends a record of a task whose code is not here, and waits until it is on the disk.
   Task<void> record(HostedTask& task, wal::RecordType type, std::string content);
 
+  // Tells the watcher of the host, if it has one.
+  void tell(const Uuid& task, const wal::Entry& record, wal::Level level) noexcept;
+
   // ---- Going ----
   Task<void> close();
   // The host is gone: what runs ends where it is.

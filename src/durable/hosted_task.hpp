@@ -32,6 +32,7 @@ struct HostedTask {
   const DurableType* type = nullptr;
   std::string type_name;
   int version = 0;
+  std::int64_t began = 0;  // microseconds since 1970
   Uuid parent;
   DurableStatus status = DurableStatus::running;
   std::string detail;               // its result, or why it does not run

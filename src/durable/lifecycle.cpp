@@ -181,6 +181,7 @@ Task<Uuid> Lifecycle::fork_now(HostedTask* task, std::string from) {
   const Changing changing(made, host_.changed);
   made.type = task->type;
   made.type_name = task->type_name;
+  made.began = host_.store->clock().now();
   made.version = task->version;
   made.parent = task->parent;
   host_.starts.mark(made, begun);

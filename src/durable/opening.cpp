@@ -230,6 +230,7 @@ void Opening::read_first(HostedTask& entry) {
   try {
     records::Spawn begun = records::Spawn::read(detail::Fields(view.payload));
     entry.type_name = std::move(begun.name);
+    entry.began = wal::parse_time(view.ts).value_or(0);
     entry.version = begun.version;
     entry.parent = begun.parent;
     host_.starts.mark(entry, begun);

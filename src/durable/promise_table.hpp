@@ -26,6 +26,8 @@ class PromiseTable {
   // been read. Gives them.
   std::vector<Uuid> rest(const FlowState& flow);
   void forget(const std::vector<Uuid>& promises) noexcept;
+  // Host::promises.
+  std::vector<OpenPromise> list(std::size_t most);
   // Host::complete_json.
   Task<bool> complete(Uuid promise, std::string value, bool success);
 

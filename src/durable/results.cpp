@@ -52,7 +52,12 @@ detail::Failure Results::failure_of(const HostedTask& task) {
 
 DurableInfo Results::short_info(const HostedTask& entry) {
   DurableInfo info{entry.log.id, entry.type_name, entry.version, entry.status, entry.detail, {}};
-  if (entry.marks != nullptr) info.key = entry.marks->key;
+  info.began = entry.began;
+  info.parent = entry.parent;
+  if (entry.marks != nullptr) {
+    info.key = entry.marks->key;
+    info.attributes = Search::json(entry.marks->attributes);
+  }
   return info;
 }
 
@@ -146,6 +151,8 @@ std::unique_ptr<HostedTask> Results::from_archive(const Uuid& id) {
       records::Spawn begun = records::Spawn::read(detail::Fields(first.payload));
       entry->type_name = std::move(begun.name);
       entry->version = begun.version;
+      entry->began = wal::parse_time(first.ts).value_or(0);
+      entry->parent = begun.parent;
       if (!begun.marks.key.empty()) {
         entry->marks = std::make_unique<HostedTask::Marks>();
         entry->marks->key = std::move(begun.marks.key);

@@ -32,6 +32,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000;
 constexpr std::int64_t kLate = 60 * kSecond;
 constexpr const char* kScheduleType = "tiffany.schedule";
+constexpr std::string_view kNameAttribute = "schedule";
 constexpr SignalName<std::string> kTell{"tell"};
 constexpr QueryName<ScheduleState> kLook{"state"};
 
@@ -230,7 +231,9 @@ Uuid id_of_schedule(Host& host, const std::string& name, bool fresh) {
 Task<Uuid> create_schedule(Host* host, std::string name, Schedule schedule) {
   schedule.require_good();
   const Uuid id = id_of_schedule(*host, name, true);
-  co_return co_await host->start_json(kScheduleType, detail::arguments_json(schedule.data()), id);
+  co_return co_await host->start_json(
+      kScheduleType, detail::arguments_json(schedule.data()),
+      StartOptions().id(id).attribute(std::string(kNameAttribute), name));
 }
 Task<void> tell_schedule(Host* host, std::string name, std::string what) {
   co_await host->signal(id_of_schedule(*host, name, false), kTell, what);
@@ -246,6 +249,21 @@ Task<Uuid> Schedules::create(std::string name, Schedule schedule) {
 }
 Task<void> Schedules::tell(std::string name, std::string what) {
   return tell_schedule(host_, std::move(name), std::move(what));
+}
+std::vector<std::string> Schedules::list() const {
+  std::vector<std::string> names;
+  PageOptions page(1000);
+  for (;;) {
+    const TaskPage found = host_->tasks(TaskFilter().type(kScheduleType), page);
+    for (const DurableInfo& each : found.tasks) {
+      if (each.status >= DurableStatus::completed || each.attributes.empty()) continue;
+      const Attributes attributes = Search::read(each.attributes);
+      const auto name = attributes.find(kNameAttribute);
+      if (name != attributes.end()) names.push_back(from_json<std::string>(name->second.json()));
+    }
+    if (found.next.empty()) return names;
+    page.after = found.next;
+  }
 }
 Task<ScheduleState> Schedules::look(std::string name) {
   return look_at_schedule(host_, std::move(name));

@@ -147,6 +147,7 @@ HostedTask& Starts::add(const DurableType& type, const Uuid& id, const Uuid& par
   entry.type_name = type.name;
   entry.version = type.version;
   entry.parent = parent;
+  entry.began = host_.store->clock().now();
   return entry;
 }
 
@@ -184,7 +185,9 @@ void Starts::append_spawn(HostedTask& entry, const std::string& arguments, Level
   records::Spawn::write(host_.payload, *host_.store, entry.type_name, entry.version, kLogRules,
                         arguments, entry.parent, marks_of(entry));
   const std::string id = entry.log.id.text();
-  host_.store->append(entry.log, wal::Entry{RecordType::Spawn, id, host_.payload}, level, ticket);
+  wal::Entry record{RecordType::Spawn, id, host_.payload};
+  record.seq = host_.store->append(entry.log, record, level, ticket);
+  host_.tell(entry.log.id, record, level);
 }
 
 // What a type does not read would stop each task of it before it began.

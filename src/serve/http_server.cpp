@@ -130,7 +130,8 @@ Task<void> Exchange::finish() {
 
 class Server::Connection {
  public:
-  Connection(Server& server, AnyStream stream) : server_(server), stream_(std::move(stream)) {
+  Connection(Server& server, AnyStream stream, Peer peer)
+      : server_(server), stream_(std::move(stream)), peer_(std::move(peer)) {
     ++server_.connections_;
   }
   ~Connection() {
@@ -158,7 +159,7 @@ class Server::Connection {
       if (!request) co_return;
       ++server_.requests_;
       const bool last = !request->keep_alive || count >= server_.limits_.requests;
-      Exchange exchange(stream_, std::move(*request), server_.limits_, last);
+      Exchange exchange(stream_, std::move(*request), server_.limits_, last, peer_);
       if (!co_await answer(exchange)) co_return;
     }
   }
@@ -258,7 +259,7 @@ class Server::Connection {
   Task<void> refuse(const HttpError& error) {
     Request unknown;
     unknown.keep_alive = false;
-    Exchange exchange(stream_, std::move(unknown), server_.limits_, true);
+    Exchange exchange(stream_, std::move(unknown), server_.limits_, true, peer_);
     try {
       co_await exchange.respond(
           Response(error.status(), "text/plain; charset=utf-8", std::string(error.what()) + "\n"));
@@ -277,18 +278,37 @@ class Server::Connection {
 
   Server& server_;
   AnyStream stream_;
+  const Peer peer_;
   std::string buffer_;  // what has come and is not part of a request yet
 };
 
-Task<void> Server::serve_stream(AnyStream stream) {
-  Connection connection(*this, std::move(stream));
+Peer::Peer(const Socket& socket) {
+  const std::optional<Address> own = socket.local();
+  local = own && own->is_unix();
+  if (!local) {
+    if (const std::optional<Address> other = socket.peer()) address = other->text();
+    return;
+  }
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  WorldSockets& sockets = World::current().sockets();
+  if (sockets.get_option(socket.descriptor().fd(), SOL_SOCKET, SO_PEERCRED, &credentials, size) ==
+      0) {
+    user = credentials.uid;
+    process = credentials.pid;
+  }
+}
+
+Task<void> Server::serve_stream(AnyStream stream, Peer peer) {
+  Connection connection(*this, std::move(stream), std::move(peer));
   co_await connection.run();
 }
 
 namespace {
 
 Task<void> serve_socket(Socket client, Server* server) {
-  return server->serve_stream(AnyStream(std::move(client)));
+  Peer peer(client);
+  return server->serve_stream(AnyStream(std::move(client)), std::move(peer));
 }
 
 }  // namespace

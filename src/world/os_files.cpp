@@ -123,6 +123,7 @@ class OsFiles final : public WorldFiles {
     return ::truncate(path, static_cast<off_t>(size));
   }
   int make_directory(const char* path) noexcept override { return mkdir(path, 0777); }
+  int change_mode(const char* path, mode_t mode) noexcept override { return chmod(path, mode); }
 
   Listed list(const char* path, EntryVisitor& visitor) override {
     std::unique_ptr<DIR, CloseDirectory> directory(opendir(path));

@@ -35,6 +35,7 @@ class OsWorld : public World {
     nanosleep(&time, nullptr);
   }
   int process_id() noexcept override { return getpid(); }
+  std::uint32_t user_id() noexcept override { return geteuid(); }
   WorldFiles& files() noexcept override { return world::os_files(); }
   WorldSockets& sockets() noexcept override { return world::os_sockets(); }
   WorldProcesses& processes() noexcept override { return world::os_processes(); }

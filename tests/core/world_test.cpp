@@ -55,6 +55,7 @@ class KnownWorld final : public World {
     return true;
   }
   int process_id() noexcept override { return 7; }
+  std::uint32_t user_id() noexcept override { return 1000; }
   WorldFiles& files() noexcept override { return os_world().files(); }
   WorldSockets& sockets() noexcept override { return os_world().sockets(); }
   WorldProcesses& processes() noexcept override { return os_world().processes(); }

@@ -8,6 +8,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace tiffany {
 
@@ -87,6 +88,8 @@ enum class Errc : int {
 #undef X
 };
 
+// Its name in the table above: "bad_argument".
+std::string_view name_of(Errc code) noexcept;
 // The one-line meaning from the table above.
 const char* meaning(Errc code) noexcept;
 

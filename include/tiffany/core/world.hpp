@@ -80,6 +80,7 @@ class WorldFiles {
   virtual int rename_new(const char* from, const char* to) noexcept = 0;  // EEXIST
   virtual int truncate(const char* path, std::uint64_t size) noexcept = 0;
   virtual int make_directory(const char* path) noexcept = 0;
+  virtual int change_mode(const char* path, mode_t mode) noexcept = 0;
 
   // ---- Directories, on a thread ----
 
@@ -192,6 +193,8 @@ class World {
   virtual bool entropy(void* memory, std::size_t size) = 0;
   // Of this process, as other processes know it.
   virtual int process_id() noexcept = 0;
+  // Whose rights this process has.
+  virtual std::uint32_t user_id() noexcept = 0;
 
   virtual WorldFiles& files() noexcept = 0;
   virtual WorldSockets& sockets() noexcept = 0;

@@ -37,6 +37,7 @@
 #include "tiffany/durable/durable_ref.hpp"
 #include "tiffany/durable/flow.hpp"
 #include "tiffany/durable/host_options.hpp"
+#include "tiffany/durable/host_view.hpp"
 #include "tiffany/durable/names.hpp"
 #include "tiffany/durable/registry.hpp"
 #include "tiffany/durable/start_options.hpp"
@@ -176,7 +177,21 @@ class Host {
   std::vector<DurableInfo> tasks() const;
   // A page of those in the log to which the filter applies: durable/attributes.hpp.
   TaskPage tasks(const TaskFilter& filter, const PageOptions& page = PageOptions()) const;
-  // Where the records are. Needs an open host.
+
+  // ---- Looking (durable/host_view.hpp); each needs an open host ----
+
+  // What the code of a task of the log waits for now. Nothing of a task whose code is not here: it
+  // is evicted, queued, paused, or has ended.
+  std::vector<DurableWait> waits(Uuid task) const;
+  // That nobody has kept yet, by task and name; also of tasks that are paused.
+  std::vector<OpenPromise> promises(std::size_t most = 10'000) const;
+  StatusCounts counts() const noexcept;
+  // Tasks of the log whose ids begin with that text; at most so many.
+  std::vector<Uuid> beginning_with(std::string_view text, std::size_t most = 2) const;
+  // The lines of a task of the log or the archive, from behind the record with that number.
+  std::vector<std::string> records(Uuid task, std::uint64_t after = 0,
+                                   std::size_t most = 1000) const;
+  // Where the records are.
   wal::RecordStore& store();
 
  private:

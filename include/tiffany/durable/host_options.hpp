@@ -32,6 +32,9 @@ struct DurableInfo {
   DurableStatus status = DurableStatus::running;
   std::string detail;  // the result as JSON, or why
   std::string key;     // StartOptions::key; empty: none
+  std::int64_t began = 0;       // when it was started; microseconds since 1970
+  Uuid parent{};                // nil: none
+  std::string attributes = "";  // a JSON object; empty: none
 };
 
 struct Recovery {
@@ -54,6 +57,8 @@ class Retention {
   std::optional<std::uint64_t> bytes{};
 };
 
+class HostWatcher;
+
 class HostOptions {
  public:
   HostOptions() = default;
@@ -74,6 +79,7 @@ class HostOptions {
   static constexpr std::size_t kAllTasks = static_cast<std::size_t>(-1);
   std::size_t hot_tasks = kAllTasks;
   Retention keep{};  // of the archive, when the log is compacted by itself
+  HostWatcher* watcher = nullptr;  // outlives the host (durable/host_view.hpp)
 };
 
 struct Compaction {

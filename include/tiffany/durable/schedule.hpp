@@ -42,7 +42,6 @@ class Schedule {
     data_.arguments = detail::arguments_json(args...);
   }
   Schedule() = default;
-
   // One of the two. As in base/cron.hpp; in UTC, unless a zone is given.
   Schedule&& cron(std::string text) && {
     data_.cron = std::move(text);
@@ -79,6 +78,12 @@ class Schedule {
     std::uint32_t catch_up = 1;
   };
   const Data& data() const noexcept { return data_; }
+  // From what data() gives.
+  static Schedule of(Data data) {
+    Schedule made;
+    made.data_ = std::move(data);
+    return made;
+  }
   // Throws Errc::bad_argument for what cannot be.
   void require_good() const;
 
@@ -120,6 +125,8 @@ class Schedules {
   Task<void> remove(std::string name) { return tell(std::move(name), "remove"); }
   // Errc::unknown_durable when there is none of that name, here and above.
   Task<ScheduleState> look(std::string name);
+  // The names of those that have not been removed, in the order in which they were created.
+  std::vector<std::string> list() const;
 
  private:
   Task<void> tell(std::string name, std::string what);

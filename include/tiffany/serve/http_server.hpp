@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -55,15 +56,28 @@ class Limits {
   std::size_t connections = 10'000;                // at a time; others wait in the backlog
 };
 
+// Who is at the other end of a connection, as far as the operating system knows.
+class Peer {
+ public:
+  Peer() = default;
+  explicit Peer(const Socket& socket);
+  std::string address{};                 // "127.0.0.1:50312"; empty: of a unix socket, or unknown
+  bool local = false;                    // a unix socket
+  std::optional<std::uint32_t> user{};   // of a unix socket: whose process connected
+  std::optional<std::int32_t> process{};
+};
+
 // One request and its answer.
 class Exchange {
  public:
-  Exchange(AnyStream& stream, Request request, const Limits& limits, bool last) noexcept
-      : stream_(stream), request_(std::move(request)), limits_(limits), last_(last) {}
+  Exchange(AnyStream& stream, Request request, const Limits& limits, bool last,
+           const Peer& peer) noexcept
+      : stream_(stream), request_(std::move(request)), limits_(limits), peer_(peer), last_(last) {}
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
   const Request& request() const noexcept { return request_; }
+  const Peer& peer() const noexcept { return peer_; }
 
   // The whole answer. Once; a second one is an Error (Errc::bad_argument).
   Task<void> respond(Response response);
@@ -88,6 +102,7 @@ class Exchange {
   AnyStream& stream_;
   Request request_;
   const Limits& limits_;
+  const Peer& peer_;
   bool last_;
   bool begun_ = false;
   bool streaming_ = false;
@@ -112,7 +127,7 @@ class Server {
   // May be called for several listeners at a time.
   Task<void> serve(Listener& listener);
   // One connection, of any kind (TLS, a pipe), until its end.
-  Task<void> serve_stream(AnyStream stream);
+  Task<void> serve_stream(AnyStream stream, Peer peer = Peer());
   void stop() noexcept;
 
   std::uint64_t requests() const noexcept { return requests_; }

@@ -85,9 +85,12 @@ struct OneOf<T, Ts...> {
 
 }  // namespace tiffany
 
+// As the standard has it for types that are taken apart by structured bindings.
+// NOLINTBEGIN(bugprone-std-namespace-modification)
 template <class... Ts>
 struct std::tuple_size<tiffany::Gathered<Ts...>>
     : std::integral_constant<std::size_t, sizeof...(Ts)> {};
 template <std::size_t I, class... Ts>
 struct std::tuple_element<I, tiffany::Gathered<Ts...>>
     : std::tuple_element<I, std::tuple<tiffany::ValueOf<Ts>...>> {};
+// NOLINTEND(bugprone-std-namespace-modification)

@@ -90,6 +90,7 @@ class MemoryWorld final : public World {
   void pause(Duration length) noexcept override;          // moves the virtual time
   bool entropy(void* memory, std::size_t size) override;  // by the seed; the same in every run
   int process_id() noexcept override;
+  std::uint32_t user_id() noexcept override;
   WorldFiles& files() noexcept override;
   WorldSockets& sockets() noexcept override;
   WorldProcesses& processes() noexcept override;

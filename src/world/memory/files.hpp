@@ -90,6 +90,7 @@ class Files final : public WorldFiles {
   int rename_new(const char* from, const char* to) noexcept override;
   int truncate(const char* path, std::uint64_t size) noexcept override;
   int make_directory(const char* path) noexcept override;
+  int change_mode(const char* path, mode_t mode) noexcept override;
   Listed list(const char* path, EntryVisitor& visitor) override;
   int make_watch() noexcept override { return with_errno(-ENOSYS); }
   int add_watch(int, const char*, std::uint32_t) noexcept override { return with_errno(-ENOSYS); }

@@ -47,6 +47,7 @@ bool MemoryWorld::entropy(void* memory, std::size_t size) {
   return true;
 }
 int MemoryWorld::process_id() noexcept { return state_->process_id; }
+std::uint32_t MemoryWorld::user_id() noexcept { return 0; }
 WorldFiles& MemoryWorld::files() noexcept { return *state_->files; }
 WorldSockets& MemoryWorld::sockets() noexcept { return *state_->sockets; }
 WorldProcesses& MemoryWorld::processes() noexcept { return *state_->processes; }

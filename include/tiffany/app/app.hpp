@@ -1,0 +1,101 @@
+// A program with durable tasks that is also its own daemon and its own command line.
+//
+//   int main(int count, char** arguments) {
+//     tiffany::App app("shop");
+//     app.durable("order", 1, order, {"order"});       // Durable<Receipt> order(Flow&, Order)
+//     return app.main(count, arguments);
+//   }
+//
+//   $ shop serve --data /var/lib/shop &                 recovers what was unfinished, and listens
+//   $ shop start order '{"id":"a7"}'                    and everything else of `shop help`
+//
+// The names of arguments and the types of values are in `GET /api/v1/types`, so that others know
+// how to start a task. docs/22-daemon.md has the whole story.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tiffany/base/json_schema.hpp"
+#include "tiffany/base/type_name.hpp"
+#include "tiffany/durable/host.hpp"
+
+namespace tiffany {
+
+class App {
+ public:
+  // `name` is what the program is called in its own texts.
+  explicit App(std::string name, std::string version = "");
+  ~App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  // A type of durable tasks: see Registry::add. `arguments` are the names of what the function
+  // takes behind Flow&; all of them or none. Errc::bad_argument for another number of names.
+  template <class R, class... As>
+  App& durable(std::string name, int version, Durable<R> (*body)(Flow&, As...),
+               std::vector<std::string> arguments = {},
+               const TypeOptions& options = TypeOptions()) {
+    std::vector<Argument> described{Argument{std::string(),
+                                             std::string(type_name<std::decay_t<As>>()),
+                                             json_schema<std::decay_t<As>>()}...};
+    describe(name, std::move(described), std::move(arguments), json_schema<R>());
+    types().add(std::move(name), version, body, options);
+    return *this;
+  }
+  // What may be asked of tasks of that type, and sent to them: for those who look, and checked by
+  // nobody.
+  template <class T>
+  App& query(const std::string& type, const QueryName<T>& name) {
+    return add_call(type, "query", name.string(), json_schema<T>());
+  }
+  template <class T>
+  App& signal(const std::string& type, const SignalName<T>& name) {
+    return add_call(type, "signal", name.string(), json_schema<T>());
+  }
+  // Run by the daemon when its host is open: a task of the program's own, which is cancelled when
+  // the daemon ends. One that fails ends the daemon.
+  App& with(std::string name, std::function<Task<void>(Host&)> task);
+
+  Registry& types() noexcept;
+  // The whole program. Gives its exit status.
+  int main(int count, char** arguments);
+
+  struct Argument {
+    std::string name{};
+    std::string type{};    // as the compiler writes it
+    std::string schema{};  // JSON Schema
+  };
+  struct Call {
+    std::string kind{};  // query, signal
+    std::string name{};
+    std::string schema{};
+  };
+  struct Type {
+    std::string name{};
+    std::vector<Argument> arguments{};
+    std::string result{};  // JSON Schema
+    std::vector<Call> calls{};
+  };
+  struct Work {
+    std::string name{};
+    std::function<Task<void>(Host&)> task{};
+  };
+  const std::string& name() const noexcept;
+  const std::string& version() const noexcept;
+  const std::vector<Type>& described() const noexcept;
+  const std::vector<Work>& work() const noexcept;
+
+ private:
+  void describe(const std::string& type, std::vector<Argument> arguments,
+                std::vector<std::string> names, std::string result);
+  App& add_call(const std::string& type, std::string kind, std::string name, std::string schema);
+
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace tiffany

@@ -1,0 +1,155 @@
+// The API that changes tasks: signals, promises, cancel, pause, retry, schedules.
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "app/api.hpp"
+
+namespace tiffany::app {
+namespace {
+
+using http::HttpError;
+using http::Response;
+
+Response done(const Uuid& task, std::string_view what) {
+  return json_answer(200, json_text([&](JsonWriter& out) {
+                       out.begin_object();
+                       out.member("task", task.text());
+                       out.member("done", what);
+                       out.end_object();
+                     }));
+}
+
+std::string reason_in(ApiCall& call, const Body& body) {
+  call.reason = body.text("reason", "");
+  return call.reason.empty() ? "by " + call.who().name : call.reason;
+}
+
+}  // namespace
+
+namespace calls {
+
+Task<Response> signal_task(ApiCall& call) {
+  const Body body(call.request(), {"name", "value", "reason"});
+  call.reason = body.text("reason", "");
+  const Uuid task = call.task();
+  co_await call.api.parts.host.signal_json(task, body.text("name"), body.raw("value", "null"));
+  co_return done(task, "signal");
+}
+
+Task<Response> query_task(ApiCall& call) {
+  const auto name = call.query("name");
+  if (!name) throw HttpError(400, "Say which query: ?name=...");
+  const Uuid task = call.task();
+  const std::string answer = co_await call.api.parts.host.ask_json(task, *name);
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("task", task.text());
+                          out.member("name", *name);
+                          out.key("answer");
+                          out.raw_value(answer);
+                          out.end_object();
+                        }));
+}
+
+Task<Response> cancel_task(ApiCall& call) {
+  const Body body(call.request(), {"reason"});
+  const Uuid task = call.task();
+  co_await call.api.parts.host.cancel(task, reason_in(call, body));
+  co_return done(task, "cancel");
+}
+
+Task<Response> kill_task(ApiCall& call) {
+  const Body body(call.request(), {"reason"});
+  const Uuid task = call.task();
+  co_await call.api.parts.host.kill(task, reason_in(call, body));
+  co_return done(task, "kill");
+}
+
+Task<Response> pause_task(ApiCall& call) {
+  const Body body(call.request(), {"reason"});
+  const Uuid task = call.task();
+  call.reason = body.text("reason", "");
+  co_await call.api.parts.host.pause(task);
+  co_return done(task, "pause");
+}
+
+Task<Response> resume_task(ApiCall& call) {
+  const Body body(call.request(), {"reason"});
+  const Uuid task = call.task();
+  call.reason = body.text("reason", "");
+  co_await call.api.parts.host.resume(task);
+  co_return done(task, "resume");
+}
+
+Task<Response> retry_task(ApiCall& call) {
+  const Body body(call.request(), {"from", "reason"});
+  const Uuid task = call.task();
+  call.reason = body.text("reason", "");
+  co_await call.api.parts.host.retry(task, body.text("from"));
+  co_return done(task, "retry");
+}
+
+Task<Response> fork_task(ApiCall& call) {
+  const Body body(call.request(), {"from", "reason"});
+  const Uuid task = call.task();
+  call.reason = body.text("reason", "");
+  const Uuid made = co_await call.api.parts.host.fork(task, body.text("from"));
+  co_return json_answer(201, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("task", made.text());
+                          out.member("fork_of", task.text());
+                          out.end_object();
+                        }));
+}
+
+// ---- Promises ----
+
+Task<Response> list_promises(ApiCall& call) {
+  const Host& host = call.api.parts.host;
+  const std::size_t limit = call.query_number("limit", 100, 10'000);
+  const std::vector<OpenPromise> all = host.promises(limit);
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.key("promises");
+                          out.begin_array();
+                          for (const OpenPromise& each : all) {
+                            out.begin_object();
+                            out.member("id", each.id.text());
+                            out.member("name", each.name);
+                            out.member("task", each.task.text());
+                            if (const auto info = host.info(each.task)) {
+                              out.member("type", info->type);
+                            }
+                            out.end_object();
+                          }
+                          out.end_array();
+                          out.end_object();
+                        }));
+}
+
+Task<Response> keep_promise(ApiCall& call) {
+  const Body body(call.request(), {"value", "error", "reason"});
+  call.reason = body.text("reason", "");
+  const std::optional<Uuid> id = Uuid::parse(call.path("promise"));
+  if (!id) throw HttpError(400, "\"" + call.path("promise") + "\" is no UUID of a promise.");
+  if (body.has("error") && body.has("value")) {
+    throw HttpError(400, "A promise is kept with a value or broken with an error, not both.");
+  }
+  const bool breaks = body.has("error");
+  std::string what = breaks ? body.text("error") : body.raw("value", "null");
+  const bool first = co_await call.api.parts.host.complete_json(*id, std::move(what), !breaks);
+  if (!first) {
+    throw HttpError(409, "Promise " + id->text() + " was kept before; this changes nothing.");
+  }
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("promise", id->text());
+                          out.member("done", breaks ? "broken" : "kept");
+                          out.end_object();
+                        }));
+}
+
+}  // namespace calls
+
+}  // namespace tiffany::app

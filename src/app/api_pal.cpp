@@ -1,0 +1,95 @@
+// Events as they happen (SSE).
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "app/api.hpp"
+#include "tiffany/structure/blocks.hpp"
+
+namespace tiffany::app {
+namespace {
+
+using http::HttpError;
+
+observe::PalFilter pal_filter_of(const ApiCall& call) {
+  observe::PalFilter filter;
+  if (const auto task = call.query("task")) {
+    filter.task = Uuid::parse(*task);
+    if (!filter.task) throw HttpError(400, "task is \"" + *task + "\", which is no whole UUID.");
+  }
+  const auto kinds = call.query("kind");
+  if (!kinds) return filter;
+  filter.agent = filter.runtime = filter.sched = false;
+  std::string_view rest = *kinds;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (word == "agent") {
+      filter.agent = true;
+    } else if (word == "runtime") {
+      filter.runtime = true;
+    } else if (word == "sched") {
+      filter.sched = true;
+    } else {
+      throw HttpError(400, "kind has \"" + std::string(word) + "\": say agent, runtime or sched.");
+    }
+  }
+  return filter;
+}
+
+std::string_view event_name(observe::PalFrame::Type type) noexcept {
+  switch (type) {
+    case observe::PalFrame::Type::snapshot:
+      return "snapshot";
+    case observe::PalFrame::Type::event:
+      return "pal";
+    case observe::PalFrame::Type::lagged:
+      return "lagged";
+  }
+  return "";
+}
+
+}  // namespace
+
+namespace calls {
+
+// A line now and then although nothing happens, so that both sides notice when the other is gone.
+Task<void> pal_events(ApiCall& call) {
+  constexpr auto kSilence = std::chrono::seconds(15);
+  const std::string after(call.request().headers.find("last-event-id").value_or(""));
+  observe::PalSubscription events =
+      call.api.parts.pal.subscribe(pal_filter_of(call), call.query("after").value_or(after));
+  http::Response head(200);
+  head.headers.set("content-type", "text/event-stream");
+  head.headers.set("cache-control", "no-store");
+  head.headers.set("x-content-type-options", "nosniff");
+  http::Exchange& exchange = call.exchange();
+  co_await exchange.begin(std::move(head));
+  std::string text = "retry: 1000\n\n";
+  for (;;) {
+    while (std::optional<observe::PalFrame> more = events.try_next()) {
+      if (!more->id.empty()) text += "id: " + more->id + "\n";
+      text += "event: ";
+      text += event_name(more->type);
+      text += "\ndata: " + *more->text + "\n\n";
+    }
+    co_await exchange.write(text);
+    text.clear();
+    auto next = co_await within(kSilence, events.next());
+    if (next.timed_out()) {
+      text = ": still here\n\n";
+      continue;
+    }
+    std::optional<observe::PalFrame> frame = std::move(next).value();
+    if (!frame) co_return;  // the hub is gone
+    if (!frame->id.empty()) text += "id: " + frame->id + "\n";
+    text += "event: ";
+    text += event_name(frame->type);
+    text += "\ndata: " + *frame->text + "\n\n";
+  }
+}
+
+}  // namespace calls
+
+}  // namespace tiffany::app

@@ -1,0 +1,46 @@
+// Who changed what, and why: a line for each change that was asked of the daemon. Internal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiffany/engine/task.hpp"
+#include "tiffany/io/file.hpp"
+#include "tiffany/sync/mutex.hpp"
+
+namespace tiffany::app {
+
+struct AuditLine {
+  std::int64_t time = 0;  // microseconds since 1970
+  std::string actor;
+  std::string role;
+  std::string action;  // "POST /api/v1/tasks/{task}/cancel"
+  std::string target;  // what the braces stood for
+  std::string reason;
+  int status = 0;  // of the answer
+};
+TIFFANY_JSON(AuditLine, time, actor, role, action, target, reason, status);
+
+class Audit {
+ public:
+  static constexpr std::uint64_t kLongestFile = std::uint64_t{16} << 20;
+  static constexpr int kMostFiles = 8;
+
+  explicit Audit(std::string path) : path_(std::move(path)) {}
+  // When it returns, the line is on the disk. Throws IoError.
+  Task<void> add(AuditLine line);
+  // The youngest, at most so many, the oldest of them first, of the files that are kept.
+  Task<std::vector<std::string>> last(std::size_t most);
+
+ private:
+  Task<void> open();
+  Task<void> turn_over();
+  std::string path_;
+  File file_;
+  std::uint64_t size_ = 0;
+  Mutex alone_;
+};
+
+}  // namespace tiffany::app

@@ -1,0 +1,346 @@
+#include "app/daemon.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/api.hpp"
+#include "app/commands.hpp"
+#include "app/durable_events.hpp"
+#include "tiffany/core/world.hpp"
+#include "tiffany/engine/spawn.hpp"
+#include "tiffany/io/io_error.hpp"
+#include "tiffany/io/serve.hpp"
+#include "tiffany/io/signals.hpp"
+#include "tiffany/io/tls.hpp"
+#include "tiffany/observe/collectors.hpp"
+#include "tiffany/observe/log.hpp"
+#include "tiffany/serve/http_server.hpp"
+#include "tiffany/structure/blocks.hpp"
+#include "tiffany/sync/event.hpp"
+
+namespace tiffany::app {
+namespace {
+
+namespace log = observe::log;
+
+// "a/b/c", with those above it.
+void make_directories(const std::string& path) {
+  WorldFiles& files = World::current().files();
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (files.make_directory(part.c_str()) != 0 && errno != EEXIST) {
+      throw IoError(errno, "make the directory", part);
+    }
+    if (slash == std::string::npos) return;
+  }
+}
+
+std::string host_of(const Address& address) {
+  const std::string text = address.text();
+  return text.substr(0, text.rfind(':'));
+}
+
+bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "[::1]"; }
+
+HostOptions host_options_of(const Settings& settings, HostWatcher& watcher) {
+  HostOptions options;
+  options.watcher = &watcher;
+  options.hot_tasks = settings.number("hot_tasks");
+  if (const std::uint64_t days = settings.number("archive_days"); days > 0) {
+    options.keep.age = std::chrono::hours(24) * days;
+  }
+  if (const std::uint64_t bytes = settings.number("archive_bytes"); bytes > 0) {
+    options.keep.bytes = bytes;
+  }
+  return options;
+}
+
+http::Limits limits_of(const Settings& settings) {
+  http::Limits limits;
+  limits.connections = settings.number("connections");
+  limits.body = settings.number("body_bytes");
+  return limits;
+}
+
+Task<void> serve_tls_client(Socket client, http::Server* server, const TlsContext* context) {
+  http::Peer peer(client);
+  constexpr auto kHandshake = std::chrono::seconds(10);
+  auto stream = co_await within(kHandshake, tls_accept(std::move(client), *context));
+  if (stream.timed_out()) co_return;
+  co_await server->serve_stream(AnyStream(std::move(stream).value()), std::move(peer));
+}
+
+class Daemon {
+ public:
+  Daemon(App& app, Settings settings)
+      : app_(app),
+        settings_(std::move(settings)),
+        data_(prepared(settings_.text("data"))),
+        tokens_(data_ + "/tokens.json"),
+        access_(tokens_),
+        audit_(data_ + "/audit.jsonl"),
+        pal_(pal_options()),
+        events_(pal_),
+        log_(data_ + "/wal"),
+        host_(with_own_types(app_), log_, host_options_of(settings_, events_)),
+        linter_(*Scheduler::current()),
+        api_(Api::Parts{app_, settings_, host_, log_, pal_, metrics_, linter_,
+                        *Scheduler::current(), tokens_, access_, audit_,
+                        [this](std::string why) { stop(std::move(why)); }}),
+        server_(api_, limits_of(settings_)),
+        of_scheduler_(observe::collect(metrics_, *Scheduler::current())),
+        of_pal_(observe::collect(metrics_, pal_)),
+        of_process_(observe::collect_process(metrics_)),
+        of_lints_(linter_.collect(metrics_)) {}
+
+  Task<int> run() {
+    log::set_levels(settings_.text("log"));
+    api_.started_us = World::current().wall_clock_us().value_or(0);
+    listen();
+    make_first_token();
+    co_await scope([this](Scope& all) -> Task<void> {
+      serve_all(all);
+      co_await open(all);
+      co_await until_stopped(all);
+      co_await close();
+      all.cancel("the daemon ends");
+    });
+    std::printf("%s\n", report_.c_str());
+    co_return 0;
+  }
+
+ private:
+  static std::string prepared(const std::string& path) {
+    make_directories(path);
+    if (World::current().files().change_mode(path.c_str(), 0700) != 0) {
+      throw IoError(errno, "change the mode of", path);
+    }
+    return path;
+  }
+
+  static const Registry& with_own_types(App& app) {
+    Registry& types = app.types();
+    if (types.find("tiffany.schedule") == nullptr) add_schedules(types);
+    return types;
+  }
+
+  observe::PalOptions pal_options() {
+    observe::PalOptions options;
+    options.snapshot = [this](JsonWriter& out, const observe::PalFilter&) {
+      const StatusCounts counts = host_.counts();
+      out.key("counts");
+      out.begin_object();
+      for (std::size_t i = 0; i < StatusCounts::kStatuses; ++i) {
+        const auto each = static_cast<DurableStatus>(i);
+        out.member(tiffany::name_of(each), counts[each]);
+      }
+      out.end_object();
+    };
+    return options;
+  }
+
+  // Both before the log is opened: a second daemon fails here, and is told why.
+  void listen() {
+    const std::string& path = settings_.text("socket");
+    unix_ = Listener::bind(Address::unix_path(path));
+    if (World::current().files().change_mode(path.c_str(), 0600) != 0) {
+      throw IoError(errno, "change the mode of", path);
+    }
+    const std::string& tcp = settings_.text("listen");
+    if (tcp.empty()) return;
+    const Address address = Address::parse(tcp);
+    const bool secure = !settings_.text("tls_certificate").empty();
+    if (!secure && !is_loopback(host_of(address))) {
+      throw Error(Errc::bad_argument,
+                  "The daemon does not listen on " + tcp +
+                      " without TLS: whoever is between could read the tokens. Give "
+                      "tls_certificate and tls_key, or listen on 127.0.0.1.");
+    }
+    if (secure) {
+      TlsContext context =
+          TlsContext::server(settings_.text("tls_certificate"), settings_.text("tls_key"));
+      const std::string& clients = settings_.text("tls_clients");
+      tls_ = clients.empty() ? std::move(context) : std::move(context).verify_clients(clients);
+    }
+    tcp_ = Listener::bind(address);
+    allow_hosts(host_of(tcp_.local()));
+  }
+
+  void allow_hosts(const std::string& own) {
+    access_.allow_host(own);
+    if (is_loopback(own)) access_.allow_host("localhost");
+    std::string_view rest = settings_.text("hosts");
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      access_.allow_host(std::string(rest.substr(0, end)));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+
+  void make_first_token() {
+    if (!tcp_ || !tokens_.all().empty()) return;
+    const std::string token = tokens_.create("first", Role::admin, api_.started_us);
+    write_private_file(data_ + "/admin.token", token + "\n");
+  }
+
+  void serve_all(Scope& all) {
+    all.spawn(serve_plain, &server_, &unix_).named("api on the unix socket");
+    if (!tcp_) return;
+    if (tls_) {
+      all.spawn(serve_secure, &server_, &tcp_, &*tls_).named("api on TLS");
+    } else {
+      all.spawn(serve_plain, &server_, &tcp_).named("api on TCP");
+    }
+  }
+  static Task<void> serve_plain(http::Server* server, Listener* listener) {
+    co_await server->serve(*listener);
+  }
+  static Task<void> serve_secure(http::Server* server, Listener* listener,
+                                 const TlsContext* context) {
+    co_await tiffany::serve(*listener, serve_tls_client, server, context);
+  }
+
+  Task<void> open(Scope& all) {
+    const Recovery recovery = co_await host_.open();
+    api_.recovery = recovery.text();
+    all.spawn(tell_events, &events_, &host_).named("events of durable tasks");
+    for (const App::Work& each : app_.work()) {
+      all.spawn(run_work, &each, &host_).named(each.name);
+    }
+    api_.set_phase(Api::Phase::ready, "The daemon is ready.");
+    std::printf("%s %s serves %s\n%s\n", app_.name().c_str(), app_.version().c_str(), data_.c_str(),
+                api_.recovery.c_str());
+    std::printf("listens on unix:%s\n", settings_.text("socket").c_str());
+    if (tcp_) {
+      std::printf("listens on %s://%s, token in %s/admin.token\n", tls_ ? "https" : "http",
+                  tcp_.local().text().c_str(), data_.c_str());
+    }
+    std::fflush(stdout);
+    co_await notify("READY=1\nSTATUS=serving");
+    all.spawn(feed_watchdog).named("watchdog of systemd");
+  }
+  static Task<void> tell_events(DurableEvents* events, Host* host) {
+    co_await events->run(host->store());
+  }
+  static Task<void> run_work(const App::Work* work, Host* host) { co_await work->task(*host); }
+
+  static Task<void> feed_watchdog() {
+    const char* const text = std::getenv("WATCHDOG_USEC");
+    if (text == nullptr) co_return;
+    std::int64_t micros = 0;
+    std::from_chars(text, text + std::char_traits<char>::length(text), micros);
+    if (micros <= 0) co_return;
+    for (;;) {
+      co_await sleep(std::chrono::microseconds(micros / 2));
+      co_await notify("WATCHDOG=1");
+    }
+  }
+
+  Task<void> until_stopped(Scope& all) {
+    all.spawn(hear_signals, this).named("signals");
+    co_await stopping_.wait();
+  }
+  static Task<void> hear_signals(Daemon* daemon) {
+    const Signals signals({SIGTERM, SIGINT, SIGHUP});
+    for (;;) {
+      const int number = co_await signals.next();
+      if (number == SIGHUP) {
+        daemon->reload();
+      } else {
+        daemon->stop(number == SIGTERM ? "SIGTERM" : "SIGINT");
+      }
+    }
+  }
+
+  void reload() {
+    std::string failed;
+    try {
+      tokens_.reload();
+      Settings fresh = Settings::read({{"data", data_}});
+      log::set_levels(fresh.text("log"));
+    } catch (const Error& error) {
+      failed = error.what();
+    }
+    if (failed.empty()) {
+      log::info("levels and tokens were read again");
+    } else {
+      log::error("levels and tokens were not read again", {{"error", failed}});
+    }
+  }
+
+  // A second time: whoever is waited for is not waited for any longer.
+  void stop(std::string why) {
+    if (stopping_.is_set()) hurry_.set();
+    if (why_.empty()) why_ = std::move(why);
+    stopping_.set();
+  }
+
+  Task<void> close() {
+    api_.set_phase(Api::Phase::draining, "The daemon is ending (" + why_ + ").");
+    log::info("the daemon ends", {{"reason", why_}});
+    co_await notify("STOPPING=1\nSTATUS=ending");
+    pal_.emit(
+        observe::PalEvent(Uuid(), observe::stage::kShutdownBegin, why_, observe::PalKind::runtime));
+    server_.stop();
+    const StatusCounts counts = host_.counts();
+    co_await host_.close();
+    report_ = "ended (" + why_ + "): " + std::to_string(counts[DurableStatus::running]) +
+              " tasks go on at the next start, " +
+              std::to_string(counts[DurableStatus::completed]) + " had completed, " +
+              std::to_string(counts[DurableStatus::failed]) + " had failed, " +
+              std::to_string(counts[DurableStatus::cancelled]) + " were cancelled.";
+    // Answers that are under way, among them that to the one who asked for the end.
+    co_await race_with_hurry(settings_.duration("drain"));
+  }
+
+  Task<void> race_with_hurry(Duration longest) {
+    const auto step = std::chrono::milliseconds(5);
+    for (Duration waited{}; server_.connections() > 0 && waited < longest && !hurry_.is_set();
+         waited += step) {
+      co_await sleep(step);
+    }
+  }
+
+  App& app_;
+  Settings settings_;
+  std::string data_;
+  Tokens tokens_;
+  Access access_;
+  Audit audit_;
+  observe::Metrics metrics_;
+  observe::Pal pal_;
+  DurableEvents events_;
+  wal::LogOptions log_;
+  Host host_;
+  observe::Linter linter_;
+  Api api_;
+  http::Server server_;
+  observe::Metrics::Collector of_scheduler_;
+  observe::Metrics::Collector of_pal_;
+  observe::Metrics::Collector of_process_;
+  observe::Metrics::Collector of_lints_;
+  Listener unix_;
+  Listener tcp_;
+  std::optional<TlsContext> tls_;
+  ManualResetEvent stopping_;
+  ManualResetEvent hurry_;
+  std::string why_;
+  std::string report_;
+};
+
+}  // namespace
+
+Task<int> serve(App& app, Settings settings) {
+  Daemon daemon(app, std::move(settings));
+  co_return co_await daemon.run();
+}
+
+}  // namespace tiffany::app

@@ -1,0 +1,45 @@
+// Durable tasks as events of PAL. Internal.
+//
+// Each record that the host appends is an event, told after it is on the disk: what was told cannot
+// be taken back by a crash. docs/decisions/0026-daemon.md has which record is which stage.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "tiffany/durable/host_view.hpp"
+#include "tiffany/engine/task.hpp"
+#include "tiffany/observe/pal.hpp"
+#include "tiffany/sync/event.hpp"
+#include "tiffany/wal/record_store.hpp"
+
+namespace tiffany::app {
+
+class DurableEvents : public HostWatcher {
+ public:
+  // Records that wait for the disk; beyond that the oldest are not told.
+  static constexpr std::size_t kMostWaiting = 65'536;
+
+  explicit DurableEvents(observe::Pal& pal) noexcept : pal_(pal) {}
+  void recorded(const Uuid& task, const wal::Entry& record, wal::Level level) noexcept override;
+  // Tells them, until it is cancelled.
+  Task<void> run(wal::RecordStore& store);
+  std::uint64_t untold() const noexcept { return untold_; }
+
+ private:
+  struct Record {
+    Uuid task;
+    wal::RecordType type;
+    std::uint64_t seq;
+    std::string payload;
+  };
+  void tell(const Record& record);
+
+  observe::Pal& pal_;
+  std::deque<Record> waiting_;
+  ManualResetEvent synced_;  // one of them is on its way to the disk
+  std::uint64_t untold_ = 0;
+};
+
+}  // namespace tiffany::app
