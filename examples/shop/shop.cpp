@@ -1,8 +1,8 @@
 // A shop that is its own daemon and its own command line.
 //
 //   shop serve --data /tmp/shop --listen 127.0.0.1:7070 &
-//   curl --unix-socket /tmp/shop/tiffany.sock http://shop/api/v1/tasks \
-//        -d '{"type":"order","arguments":{"order":{"id":"a7","amount":1200}}}'
+//   curl --unix-socket /tmp/shop/tiffany.sock http://shop/api/v1/tasks -d @order.json
+//       with {"type":"order","arguments":{"order":{"id":"a7","amount":1200}}} in order.json
 //   kill -9 it, start it again: every order goes on where it was
 #include "tiffany/app/app.hpp"
 #include "tiffany/tiffany.hpp"

@@ -117,7 +117,8 @@ bool matches(std::string_view pattern, std::string_view path, ApiCall& call) {
 const Route& find_route(ApiCall& call) {
   const http::Request& request = call.request();
   const std::string_view path = request.path().substr(kApi.size());
-  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  const bool head = request.method == "HEAD";
+  const std::string_view method = head ? std::string_view("GET") : std::string_view(request.method);
   std::string allowed;
   for (const Route& route : routes()) {
     if (!matches(route.path, path, call)) continue;

@@ -108,6 +108,7 @@ class Api : public http::Handler {
   enum class Phase : std::uint8_t { starting, ready, draining };
   struct Parts {
     const App& app;
+    const Registry& types;
     const Settings& settings;
     Host& host;
     wal::LogOptions log;

@@ -54,6 +54,10 @@ Task<Response> create_schedule(ApiCall& call) {
                   {"name", "type", "arguments", "cron", "every", "zone", "overlap", "catch_up"});
   const std::string name = body.text("name");
   call.about = name;
+  const std::string type = body.text("type");
+  if (call.api.parts.types.find(type) == nullptr) {
+    throw HttpError(404, "There is no type \"" + type + "\": a schedule could start nothing.");
+  }
   const Uuid id = co_await call.api.schedules.create(name, schedule_of(body));
   co_return json_answer(201, json_text([&](JsonWriter& out) {
                           out.begin_object();

@@ -293,14 +293,13 @@ Task<Response> task_result(ApiCall& call) {
 }
 
 Task<Response> inspect_task(ApiCall& call) {
-  // Not the registry of the host, which belongs to tasks that run.
-  co_return inspection_answer(co_await inspect(const_cast<App&>(call.api.parts.app).types(),
-                                               call.api.parts.log, call.task()));
+  co_return inspection_answer(
+      co_await inspect(call.api.parts.types, call.api.parts.log, call.task()));
 }
 
 Task<Response> replay_task(ApiCall& call) {
-  co_return inspection_answer(co_await replay(const_cast<App&>(call.api.parts.app).types(),
-                                              call.api.parts.log, call.task()));
+  co_return inspection_answer(
+      co_await replay(call.api.parts.types, call.api.parts.log, call.task()));
 }
 
 }  // namespace calls

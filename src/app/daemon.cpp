@@ -92,7 +92,7 @@ class Daemon {
         log_(data_ + "/wal"),
         host_(with_own_types(app_), log_, host_options_of(settings_, events_)),
         linter_(*Scheduler::current()),
-        api_(Api::Parts{app_, settings_, host_, log_, pal_, metrics_, linter_,
+        api_(Api::Parts{app_, app_.types(), settings_, host_, log_, pal_, metrics_, linter_,
                         *Scheduler::current(), tokens_, access_, audit_,
                         [this](std::string why) { stop(std::move(why)); }}),
         server_(api_, limits_of(settings_)),
