@@ -62,13 +62,23 @@ int type_of(const Descriptor& socket) noexcept {
   throw IoError(EADDRINUSE, "bind", address.text(), why);
 }
 
-std::string who_has(int connected) {
+// The process that listens; 0: nobody knows.
+pid_t listening_process(int connected) {
   ucred peer{};
   socklen_t size = sizeof peer;
   const bool known =
       World::current().sockets().get_option(connected, SOL_SOCKET, SO_PEERCRED, &peer, size) == 0;
-  const std::string who =
-      known && peer.pid > 0 ? "Process " + std::to_string(peer.pid) : "Another process";
+  return known && peer.pid > 0 ? peer.pid : 0;
+}
+
+// The kernel may need a moment to close what a process had open that was killed, and connects us
+// meanwhile (seen with io_uring).
+bool has_ended(pid_t process) {
+  return process > 0 && World::current().processes().kill(process, 0) != 0 && errno == ESRCH;
+}
+
+std::string who_has(pid_t process) {
+  const std::string who = process > 0 ? "Process " + std::to_string(process) : "Another process";
   return who + " has this socket open. Stop that process, or choose another path.";
 }
 
@@ -77,7 +87,9 @@ void require_dead(const Address& address, int type) {
   const Descriptor probe = take_descriptor(
       World::current().sockets().make(AF_UNIX, type | SOCK_NONBLOCK), "socket", "a probe");
   if (World::current().sockets().connect(probe.fd(), address.data(), address.size()) == 0) {
-    refuse(address, who_has(probe.fd()));
+    const pid_t process = listening_process(probe.fd());
+    if (has_ended(process)) return;
+    refuse(address, who_has(process));
   }
   switch (errno) {
     case ECONNREFUSED:

@@ -1,10 +1,12 @@
 #include "tiffany/serve/http_client.hpp"
 
 #include <array>
+#include <exception>
 #include <string>
 #include <utility>
 
 #include "serve/http_parser.hpp"
+#include "tiffany/io/io_error.hpp"
 #include "tiffany/io/socket.hpp"
 
 namespace tiffany::http {
@@ -42,7 +44,13 @@ std::string text_of_request(const Request& request) {
 
 Task<Response> ask_on(AnyStream& stream, Request request, std::size_t longest) {
   const std::string text = text_of_request(request);
-  co_await stream.write(text);
+  // A server that does not want all of a long request answers and closes: the answer is there.
+  std::exception_ptr cut_off;
+  try {
+    co_await stream.write(text);
+  } catch (const IoError&) {
+    cut_off = std::current_exception();
+  }
   detail::ParserLimits bounds;
   bounds.body = longest;
   std::string buffer;
@@ -56,7 +64,13 @@ Task<Response> ask_on(AnyStream& stream, Request request, std::size_t longest) {
         buffer.erase(0, taken);
         if (taken > 0) continue;
       }
-      const std::size_t came = co_await stream.read(room);
+      std::size_t came = 0;
+      try {
+        came = co_await stream.read(room);
+      } catch (const IoError&) {
+        if (cut_off == nullptr) throw;
+      }
+      if (came == 0 && cut_off != nullptr) std::rethrow_exception(cut_off);
       if (came == 0) {
         parser.end();
         break;

@@ -270,8 +270,8 @@ class Server::Connection {
     }
   }
   Task<void> read_away() {
-    std::array<char, 4096> room;
-    for (int i = 0; i < 256; ++i) {
+    std::array<char, 65536> room;
+    for (int i = 0; i < 1024; ++i) {
       if (co_await stream_.read(room) == 0) co_return;
     }
   }

@@ -1,0 +1,316 @@
+// The daemon as its users, its operators and its attackers meet it: a real process.
+#include "app/daemon_process.hpp"
+
+#include <sys/stat.h>
+
+#include <fstream>
+
+namespace tiffany::daemon_tests {
+namespace daemon_test {
+
+constexpr const char* kSmall = R"({"type":"order","arguments":[{"id":"a1","amount":5}]})";
+constexpr const char* kLarge =
+    R"({"type":"order","arguments":{"order":{"id":"big","amount":5000}}})";
+
+// One daemon for all tests that leave it as it is.
+class Daemon : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    directory_ = new TempDirectory;
+    daemon_ = new DaemonProcess(directory_->path());
+    ASSERT_TRUE(daemon_->running()) << daemon_->said();
+  }
+  static void TearDownTestSuite() {
+    delete daemon_;
+    delete directory_;
+  }
+  static Address socket() { return daemon_->socket(); }
+  static Address tcp() { return daemon_->tcp(); }
+  static http::Request with_token(std::string method, const std::string& path,
+                                  const std::string& token) {
+    http::Request request(std::move(method), "/api/v1" + path);
+    request.headers.set("authorization", "Bearer " + token);
+    return request;
+  }
+  static std::string new_token(const std::string& name, const std::string& role) {
+    const http::Response made =
+        post(socket(), "/tokens", R"({"name":")" + name + R"(","role":")" + role + "\"}");
+    EXPECT_EQ(made.status, 201) << made.body;
+    return member_of(made.body, "token");
+  }
+
+  static TempDirectory* directory_;
+  static DaemonProcess* daemon_;
+};
+TempDirectory* Daemon::directory_ = nullptr;
+DaemonProcess* Daemon::daemon_ = nullptr;
+
+TEST_F(Daemon, ATaskIsStartedAndItsResultIsGiven) {
+  const http::Response started = post(socket(), "/tasks", kLarge);
+  ASSERT_EQ(started.status, 201) << started.body;
+  const std::string id = member_of(started.body, "id");
+  std::string promise;
+  while (promise.empty()) {
+    const std::string body = get(socket(), "/promises").body;
+    if (body.find(id) != std::string::npos) promise = member_of(body, "id");
+  }
+  EXPECT_EQ(post(socket(), "/promises/" + promise, R"({"value":false})").status, 200);
+  const http::Response again = post(socket(), "/promises/" + promise, R"({"value":true})");
+  EXPECT_EQ(again.status, 409) << "a promise is kept once: " << again.body;
+  const http::Response ended = get(socket(), "/tasks/" + id + "/result?wait=30s");
+  EXPECT_EQ(ended.status, 200);
+  EXPECT_NE(ended.body.find("order big was not approved"), std::string::npos) << ended.body;
+  const http::Response replayed = get(socket(), "/tasks/" + id + "/replay");
+  EXPECT_NE(replayed.body.find(R"("agrees":true)"), std::string::npos) << replayed.body;
+  // The log of the task, page by page.
+  const http::Response first = get(socket(), "/tasks/" + id + "/records?limit=2");
+  EXPECT_NE(first.body.find(R"("type":"Spawn")"), std::string::npos);
+  EXPECT_NE(first.body.find(R"("next":2)"), std::string::npos) << first.body;
+  const http::Response rest = get(socket(), "/tasks/" + id + "/records?after=2&limit=100");
+  EXPECT_EQ(rest.body.find(R"("type":"Spawn")"), std::string::npos);
+  EXPECT_NE(rest.body.find(R"("type":"TaskExit")"), std::string::npos) << rest.body;
+}
+
+TEST_F(Daemon, TheSameIdempotencyKeyIsTheSameTaskAndOtherArgumentsAreAConflict) {
+  http::Request request("POST", "/api/v1/tasks");
+  request.headers.set("idempotency-key", "order 17");
+  request.body = kSmall;
+  const std::string one = member_of(ask(socket(), request).body, "id");
+  EXPECT_EQ(member_of(ask(socket(), request).body, "id"), one);
+  request.body = kLarge;
+  EXPECT_EQ(ask(socket(), request).status, 409);
+}
+
+TEST_F(Daemon, WhatIsNotUnderstoodIsRefusedWithASentence) {
+  struct Case {
+    const char* method;
+    const char* path;
+    std::string body;
+    int status;
+    const char* says;
+  };
+  const std::string nested(100'000, '[');
+  const std::vector<Case> cases{
+      {"POST", "/tasks", "{", 400, "not a JSON object"},
+      {"POST", "/tasks", "[]", 400, "not a JSON object"},
+      {"POST", "/tasks", "{}", 400, "needs a member \\\"type\\\""},
+      {"POST", "/tasks", R"({"typ":"order"})", 400, "Known are: type"},
+      {"POST", "/tasks", R"({"type":7})", 400, "must be a string"},
+      {"POST", "/tasks", R"({"type":"nobody"})", 404, "nobody"},
+      {"POST", "/tasks", R"({"type":"order","arguments":[]})", 400, ""},
+      {"POST", "/tasks", R"({"type":"order","arguments":{}})", 400, "needs the argument"},
+      {"POST", "/tasks", R"({"type":"order","arguments":{"x":1}})", 400, "no argument \\\"x\\\""},
+      {"POST", "/tasks", R"({"type":"order","arguments":[1]})", 400, ""},
+      {"POST", "/tasks", R"({"type":"order","arguments":)" + nested, 400, ""},
+      {"POST", "/tasks", R"({"type":"order","priority":256})", 400, "up to 255"},
+      {"POST", "/tasks", R"({"type":"order","timeout":"soon"})", 400, "no duration"},
+      {"POST", "/tasks",
+       R"({"type":"order","arguments":[{"id":"x","amount":1}],)"
+       R"("id":"00000000-0000-0000-0000-000000000000"})",
+       400, ""},
+      {"GET", "/tasks?status=dancing", "", 400, "There is no status"},
+      {"GET", "/tasks?limit=0", "", 400, "limit"},
+      {"GET", "/tasks?limit=100000", "", 400, "limit"},
+      {"GET", "/tasks?limit=-1", "", 400, "limit"},
+      {"GET", "/tasks?after=garbage", "", 400, ""},
+      {"GET", "/tasks?attribute=nocolon", "", 400, "name:value"},
+      {"GET", "/tasks/zz", "", 404, "No task"},
+      {"GET", "/tasks/00000000-0000-0000-0000-000000000000", "", 404, ""},
+      {"GET", "/tasks/12345678-1234-1234-1234-123456789012", "", 404, ""},
+      {"GET", "/tasks/12345678-1234-1234-1234-123456789012/records", "", 404, ""},
+      {"GET", "/tasks/12345678-1234-1234-1234-123456789012/result", "", 404, ""},
+      {"GET", "/tasks/12345678-1234-1234-1234-123456789012/inspect", "", 404, ""},
+      {"POST", "/tasks/12345678-1234-1234-1234-123456789012/cancel", "", 404, ""},
+      {"POST", "/promises/12345678-1234-1234-1234-123456789012", "{}", 404, ""},
+      {"POST", "/promises/nothing", "{}", 400, "no UUID"},
+      {"POST", "/promises/nothing", R"({"value":1,"error":"x"})", 400, ""},
+      {"GET", "/schedules/none", "", 404, "none"},
+      {"POST", "/schedules", R"({"name":"x","type":"nobody","every":"5s"})", 404, "no type"},
+      {"POST", "/schedules", R"({"name":"x","type":"order","cron":"61 * * * *"})", 400, ""},
+      {"POST", "/schedules", R"({"name":"x","type":"order","every":"1ms"})", 400, ""},
+      {"POST", "/tokens", R"({"name":"x","role":"king"})", 400, "no role"},
+      {"POST", "/tokens", R"({"name":"../x","role":"viewer"})", 400, "name of a token"},
+      {"DELETE", "/tokens/none", "", 404, "no token"},
+      {"POST", "/levels", R"({"levels":"loud"})", 400, ""},
+      {"GET", "/dump?format=xml", "", 400, "text or json"},
+      {"GET", "/pal?kind=all", "", 400, "agent, runtime or sched"},
+      {"GET", "/pal?task=12", "", 400, "no whole UUID"},
+      {"GET", "/nothing", "", 404, "openapi.json"},
+      {"GET", "/../../etc/passwd", "", 404, ""},
+      {"GET", "/tasks/%2e%2e%2f%2e%2e%2fetc", "", 404, ""},
+      {"GET", "/tasks/%zz", "", 404, ""},
+      {"PUT", "/tasks", "", 405, "takes GET, POST"},
+      {"DELETE", "/info", "", 405, "takes GET"},
+  };
+  for (const Case& each : cases) {
+    http::Request request(each.method, std::string("/api/v1") + each.path);
+    request.body = each.body;
+    const http::Response answer = ask(socket(), std::move(request));
+    EXPECT_EQ(answer.status, each.status)
+        << each.method << " " << each.path << " " << each.body.substr(0, 80) << answer.body;
+    EXPECT_NE(answer.body.find(each.says), std::string::npos) << each.path << ": " << answer.body;
+    EXPECT_EQ(answer.headers.find("content-type"), "application/problem+json") << each.path;
+  }
+  http::Request huge("POST", "/api/v1/tasks");
+  huge.body = std::string(9 << 20, ' ');
+  EXPECT_EQ(ask(socket(), std::move(huge)).status, 413);
+  EXPECT_EQ(get(socket(), "/info").status, 200) << "the daemon is as it was";
+}
+
+TEST_F(Daemon, ANewlineInsideOfJsonAndTextThatIsNoUtf8AreHarmless) {
+  const http::Response broken = post(socket(), "/tasks",
+                                     "{\"type\":\n\"order\",\"arguments\":[\n{\"id\":\"a\",\n"
+                                     "\"amount\":1}]}");
+  EXPECT_EQ(broken.status, 201) << broken.body;
+  const http::Response bad = post(
+      socket(), "/tasks", "{\"type\":\"order\",\"arguments\":[{\"id\":\"\xff\",\"amount\":1}]}");
+  EXPECT_EQ(bad.status, 400) << bad.body;
+}
+
+TEST_F(Daemon, TcpNeedsATokenAndRolesDecide) {
+  EXPECT_EQ(get(tcp(), "/info").status, 401);
+  EXPECT_EQ(ask(tcp(), with_token("GET", "/info", "tif_wrong")).status, 401);
+  EXPECT_EQ(ask(tcp(), with_token("GET", "/info", daemon_->token())).status, 200);
+  EXPECT_EQ(ask(tcp(), http::Request("GET", "/healthz")).status, 200);
+  EXPECT_EQ(ask(tcp(), http::Request("GET", "/readyz")).status, 200);
+  EXPECT_EQ(ask(tcp(), http::Request("GET", "/metrics")).status, 401);
+
+  const std::string viewer = new_token("sees", "viewer");
+  const std::string operates = new_token("does", "operator");
+  EXPECT_EQ(ask(tcp(), with_token("GET", "/tasks", viewer)).status, 200);
+  http::Request start = with_token("POST", "/tasks", viewer);
+  start.body = kSmall;
+  EXPECT_EQ(ask(tcp(), start).status, 403);
+  start = with_token("POST", "/tasks", operates);
+  start.body = kSmall;
+  EXPECT_EQ(ask(tcp(), start).status, 201);
+  EXPECT_EQ(ask(tcp(), with_token("GET", "/tokens", operates)).status, 403);
+  EXPECT_EQ(ask(tcp(), with_token("POST", "/shutdown", operates)).status, 403);
+
+  http::Request remove("DELETE", "/api/v1/tokens/sees");
+  EXPECT_EQ(ask(socket(), std::move(remove)).status, 200);
+  EXPECT_EQ(ask(tcp(), with_token("GET", "/tasks", viewer)).status, 401);
+}
+
+TEST_F(Daemon, NoFileAndNoAnswerHasATokenInIt) {
+  const std::string token = new_token("secret", "viewer");
+  for (const char* name : {"tokens.json", "audit.jsonl"}) {
+    EXPECT_EQ(daemon_->file(name).find(token), std::string::npos) << name;
+  }
+  for (const char* path : {"/tokens", "/audit", "/settings", "/dump?format=text"}) {
+    EXPECT_EQ(get(socket(), path).body.find(token), std::string::npos) << path;
+  }
+  struct stat found{};
+  ASSERT_EQ(stat((directory_->path() + "/tokens.json").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600U);
+  ASSERT_EQ(stat((directory_->path() + "/tiffany.sock").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600U);
+}
+
+TEST_F(Daemon, AnotherHostAndAnotherOriginAreRefused) {
+  http::Request rebound = with_token("GET", "/info", daemon_->token());
+  rebound.headers.set("host", "evil.example");
+  EXPECT_EQ(ask(tcp(), rebound).status, 403);
+  http::Request foreign = with_token("POST", "/tasks", daemon_->token());
+  foreign.headers.set("origin", "http://evil.example");
+  foreign.body = kSmall;
+  EXPECT_EQ(ask(tcp(), foreign).status, 403);
+  http::Request own = with_token("GET", "/info", daemon_->token());
+  own.headers.set("origin", "http://" + tcp().text());
+  EXPECT_EQ(ask(tcp(), own).status, 200);
+}
+
+TEST_F(Daemon, EveryChangeIsInTheAuditWithWhoAndWhy) {
+  const std::string id = member_of(post(socket(), "/tasks", kLarge).body, "id");
+  EXPECT_EQ(post(socket(), "/tasks/" + id + "/cancel", R"({"reason":"not any more"})").status, 200);
+  const std::string lines = get(socket(), "/audit?limit=1").body;
+  EXPECT_NE(lines.find("/tasks/{task}/cancel"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("not any more"), std::string::npos);
+  EXPECT_NE(lines.find(id), std::string::npos);
+  EXPECT_NE(lines.find("uid:" + std::to_string(geteuid())), std::string::npos);
+  EXPECT_EQ(lines.find("Spawn"), std::string::npos);
+}
+
+TEST_F(Daemon, EveryRouteOfTheDocumentIsThere) {
+  const std::string document = get(socket(), "/openapi.json").body;
+  EXPECT_NE(document.find(R"("openapi":"3.1.0")"), std::string::npos);
+  std::size_t paths = 0;
+  for (std::size_t at = 0; (at = document.find("\"/api/v1", at + 1)) != std::string::npos;) {
+    const std::string path = document.substr(at + 1, document.find('"', at + 1) - at - 1);
+    ++paths;
+    // A method that no route has: 405 says that the path is known.
+    http::Request request("PATCH", path);
+    EXPECT_EQ(ask(socket(), std::move(request)).status, 405) << path;
+  }
+  EXPECT_GT(paths, 25U);
+}
+
+// ---- Daemons of their own ----
+
+TEST(DaemonLife, AKilledDaemonGoesOnWhereItWas) {
+  const TempDirectory directory;
+  std::string id;
+  {
+    DaemonProcess daemon(directory.path());
+    ASSERT_TRUE(daemon.running()) << daemon.said();
+    id = member_of(post(daemon.socket(), "/tasks", kLarge).body, "id");
+    EXPECT_EQ(daemon.end(SIGKILL), -SIGKILL);
+  }
+  DaemonProcess daemon(directory.path());
+  ASSERT_TRUE(daemon.running()) << daemon.said();
+  EXPECT_NE(daemon.said().find("resumed 1"), std::string::npos) << daemon.said();
+  EXPECT_EQ(member_of(get(daemon.socket(), "/tasks/" + id.substr(0, 8)).body, "id"), id);
+  EXPECT_EQ(daemon.end(SIGTERM), 0);
+  EXPECT_NE(daemon.said().find("1 tasks go on at the next start"), std::string::npos)
+      << daemon.said();
+}
+
+TEST(DaemonLife, ASecondDaemonOnTheSameDataIsToldWhoseTheyAre) {
+  const TempDirectory directory;
+  DaemonProcess first(directory.path());
+  ASSERT_TRUE(first.running()) << first.said();
+  DaemonProcess second(directory.path());
+  EXPECT_FALSE(second.running());
+  EXPECT_NE(second.wait(), 0);
+  EXPECT_NE(second.said().find("tiffany.sock"), std::string::npos) << second.said();
+  EXPECT_EQ(get(first.socket(), "/info").status, 200);
+}
+
+TEST(DaemonLife, ItDoesNotListenBeyondLoopbackWithoutTls) {
+  const TempDirectory directory;
+  DaemonProcess daemon(directory.path(), {"--listen", "0.0.0.0:0"});
+  EXPECT_FALSE(daemon.running());
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_NE(daemon.said().find("without TLS"), std::string::npos) << daemon.said();
+}
+
+TEST(DaemonLife, SettingsThatAreNotUnderstoodAreRefusedWithFileAndLine) {
+  const TempDirectory directory;
+  std::ofstream(directory.path() + "/tiffany.conf") << "# ours\nlog = info\ncolour = red\n";
+  DaemonProcess daemon(directory.path());
+  EXPECT_FALSE(daemon.running());
+  EXPECT_EQ(daemon.wait(), 2);
+  EXPECT_NE(daemon.said().find("tiffany.conf:3: there is no setting \"colour\""), std::string::npos)
+      << daemon.said();
+}
+
+TEST(DaemonLife, DamagedTokensAreSaidAndNotForgotten) {
+  const TempDirectory directory;
+  std::ofstream(directory.path() + "/tokens.json") << "[{";
+  DaemonProcess daemon(directory.path());
+  EXPECT_FALSE(daemon.running());
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_NE(daemon.said().find("tokens.json cannot be read"), std::string::npos) << daemon.said();
+}
+
+TEST(DaemonLife, AClientCanEndIt) {
+  const TempDirectory directory;
+  DaemonProcess daemon(directory.path());
+  ASSERT_TRUE(daemon.running()) << daemon.said();
+  EXPECT_EQ(post(daemon.socket(), "/shutdown", R"({"reason":"for the night"})").status, 202);
+  EXPECT_EQ(daemon.wait(), 0);
+  EXPECT_NE(daemon.said().find("for the night"), std::string::npos) << daemon.said();
+}
+
+}  // namespace daemon_test
+}  // namespace tiffany::daemon_tests
