@@ -186,6 +186,7 @@ Task<http::Response> list_tokens(ApiCall& call);
 Task<http::Response> create_token(ApiCall& call);
 Task<http::Response> remove_token(ApiCall& call);
 Task<http::Response> compact(ApiCall& call);
+Task<http::Response> backup(ApiCall& call);
 Task<http::Response> shut_down(ApiCall& call);
 Task<void> pal_events(ApiCall& call);
 }  // namespace calls

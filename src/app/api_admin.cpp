@@ -225,6 +225,21 @@ Task<Response> compact(ApiCall& call) {
                         }));
 }
 
+Task<Response> backup(ApiCall& call) {
+  const Body body(call.request(), {"to"});
+  const std::string to = body.text("to");
+  call.about = to;
+  if (!to.starts_with('/')) throw HttpError(400, "\"to\" is a path that begins with a slash.");
+  const wal::BackupReport done = co_await call.api.parts.host.backup(to + "/wal");
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("to", to);
+                          out.member("files", done.files);
+                          out.member("bytes", done.bytes);
+                          out.end_object();
+                        }));
+}
+
 Task<Response> shut_down(ApiCall& call) {
   const Body body(call.request(), {"reason"});
   call.reason = body.text("reason", "");

@@ -94,6 +94,9 @@ constexpr std::array kRoutes{
           calls::remove_token},
     Route{"POST", "/compact", kAdmin, true, "Moves tasks that have ended into the archive", "", "",
           "Any", calls::compact},
+    Route{"POST", "/backup", kAdmin, true,
+          "Copies the log, while it is in use, into an empty directory of the daemon's machine", "",
+          "Backup", "Any", calls::backup},
     Route{"POST", "/shutdown", kAdmin, true, "Ends the daemon; tasks go on at its next start", "",
           "Reason", "Done", calls::shut_down},
 };

@@ -162,4 +162,11 @@ Task<void> Compactor::keep_only(Retention keep, Compaction* done) {
   done->forgotten += co_await host_.store->retire(std::move(go), kMostRetiredIds);
 }
 
+Task<wal::BackupReport> Compactor::backup(std::string directory) {
+  const Mutex::Guard held = co_await alone.lock();
+  host_.require_open("Host::backup");
+  co_await host_.store->flush();
+  co_return co_await host_.store->copy_to(std::move(directory));
+}
+
 }  // namespace tiffany

@@ -14,6 +14,8 @@ class Compactor {
  public:
   explicit Compactor(HostCore& host) noexcept : host_(host) {}
   Task<Compaction> compact(Retention keep);
+  // Nothing leaves the log while it is copied.
+  Task<wal::BackupReport> backup(std::string directory);
   // Compacts the log when HostOptions say that it is worth it.
   void consider();
 

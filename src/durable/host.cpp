@@ -66,6 +66,9 @@ Task<Uuid> Host::fork(Uuid task, std::string from) {
 Task<Compaction> Host::compact(Retention keep) {
   return kept(core_, core_->compactor.compact(keep));
 }
+Task<wal::BackupReport> Host::backup(std::string directory) {
+  return kept(core_, core_->compactor.backup(std::move(directory)));
+}
 Task<std::string> Host::ask_json(Uuid task, std::string name) {
   return kept(core_, core_->messages.ask(task, std::move(name)));
 }

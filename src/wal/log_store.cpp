@@ -75,6 +75,9 @@ class LogStore final : public RecordStore {
   }
   void hurry() override { log_->hurry(); }
   Task<void> flush() override { return log_->flush(); }
+  Task<BackupReport> copy_to(std::string directory) override {
+    return copy_log(&log_->disk(), name(), std::move(directory));
+  }
   bool has_room() const noexcept override { return log_->has_room(); }
   ManualResetEvent& room() noexcept override { return log_->room(); }
   const StoreCounters& counters() const noexcept override { return log_->counters(); }

@@ -76,4 +76,11 @@ void note_record(StoredTask& task, const RecordView& record) {
   }
 }
 
+Task<BackupReport> RecordStore::copy_to(std::string directory) {
+  throw Error(Errc::durable_misuse, "The store \"" + name_ + "\" is not copied to " + directory +
+                                        ": it is no log in a directory. Use what its database has "
+                                        "for that.");
+  co_return BackupReport();
+}
+
 }  // namespace tiffany::wal

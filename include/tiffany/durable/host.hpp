@@ -162,6 +162,10 @@ class Host {
   // retried or forked there. Their ids are kept when they leave it: see start_as.
   Task<Compaction> compact(Retention keep = Retention());
 
+  // A copy of the log while it is in use, into an empty directory: everything that had returned
+  // from here before the call is in it. Opening the copy is restoring it. See wal/backup.hpp.
+  Task<wal::BackupReport> backup(std::string directory);
+
   // What the code of the task answers (Flow::on_query), after it has come to the end of its log.
   // Errc::unknown_durable when nobody answers that. Nothing is recorded. Cancel: nothing is asked.
   template <class T>

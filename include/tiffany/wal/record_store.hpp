@@ -23,6 +23,7 @@
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/engine/task.hpp"
 #include "tiffany/sync/event.hpp"
+#include "tiffany/wal/backup.hpp"
 #include "tiffany/wal/record.hpp"
 #include "tiffany/wal/ticket.hpp"
 #include "tiffany/wal/wall_clock.hpp"
@@ -162,6 +163,11 @@ class RecordStore {
   // all. Gives how many ids are known no more.
   virtual Task<std::size_t> retire(std::vector<Uuid> ids, std::size_t most) = 0;
   virtual bool retired(const Uuid& id) const noexcept = 0;
+
+  // ---- A copy, while it is in use ----
+  // Into an empty directory; nothing leaves the store meanwhile. Errc::durable_misuse: this kind of
+  // store has another way, its database's own.
+  virtual Task<BackupReport> copy_to(std::string directory);
 
  protected:
   RecordStore(std::string name, std::uint64_t epoch, const WallClock& clock);
