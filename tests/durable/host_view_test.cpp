@@ -143,22 +143,21 @@ TEST_P(HostView, AWatcherIsToldOfEveryRecordInTheOrderOfTheLog) {
 }
 
 TEST_P(HostView, ABackupTakenUnderLoadHasEverythingThatWasAcknowledgedBefore) {
-  constexpr int kTasks = 300;
+  constexpr int kTasks = 60;
   std::vector<Uuid> before;
   const std::string copy = directory_ + "/copy/wal";
   live([&](Host& host) -> Task<void> {
     for (int i = 0; i < kTasks; ++i) {
-      before.push_back(co_await host.start("echo", std::string(i % 50 == 0 ? 100'000 : 10, 'x')));
+      before.push_back(co_await host.start("echo", std::string(i % 20 == 0 ? 100'000 : 10, 'x')));
       if (i == kTasks / 2) co_await host.compact();
     }
     // Others go on meanwhile.
     const auto busy = [](Host* of) -> Task<void> {
-      for (;;) co_await of->start("echo", "meanwhile");
+      for (int i = 0; i < 50; ++i) co_await of->start("echo", "meanwhile");
     };
     auto load = spawn(busy, &host);
     const wal::BackupReport report = co_await host.backup(copy);
-    load.cancel("enough");
-    co_await load.outcome();
+    co_await load;
     EXPECT_GT(report.files, 1U);
     EXPECT_GT(report.bytes, 100'000U);
     std::string refused;
