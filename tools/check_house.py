@@ -18,7 +18,8 @@ MODULES = ["base", "core", "engine", "structure", "sync", "world", "io", "observ
 WIDTH = 100
 # Output that a program prints and records as a log holds them: broken lines would be other data.
 AS_THEY_ARE = re.compile(
-    r"expected_output\.txt$|golden_lines\.hpp$|^LICENSE$|\.lock$|^CMakePresets\.json$")
+    r"expected_output\.txt$|golden_lines\.hpp$|^LICENSE$|\.lock$|package-lock\.json$|"
+    r"^CMakePresets\.json$")
 TEXT = re.compile(r"\.(cpp|hpp|md|py|awk|cmake|sh|txt|go|rs|mjs|json)$|^dev$|^\.ci/run$")
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]tiffany/(?:detail/)?([a-z_]+)/')
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -1,0 +1,197 @@
+// Made from src/app/schemas.json by scripts/types.mjs; do not change it by hand.
+
+export type Any = unknown;
+
+export type Problem = {
+  title?: string;
+  status: number;
+  detail: string;
+  code: string;
+};
+
+export type Status = 'running' | 'queued' | 'paused' | 'diverged' | 'quarantined' | 'completed' | 'failed' | 'cancelled';
+
+export type Wait = {
+  kind: string;
+  name: string;
+  id?: string;
+  due?: string;
+  attempts?: number;
+  running?: boolean;
+  at?: string;
+};
+
+export type Task = {
+  id: string;
+  type: string;
+  version?: number;
+  status: Status;
+  began?: string;
+  records?: number;  // the number of its last record
+  key?: string;
+  parent?: string;
+  attributes?: Record<string, unknown>;
+  result?: unknown;
+  detail?: string;  // why it failed, or does not run
+  waits?: Array<Wait>;
+};
+
+export type Counts = Record<string, number>;
+
+export type TaskPage = {
+  tasks: Array<Task>;
+  next?: string;
+  counts: Counts;
+};
+
+export type Info = {
+  name: string;
+  version: string;
+  phase: string;
+  pid?: number;
+  started?: string;
+  uptime_seconds?: number;
+  data?: string;
+  you?: string;
+  role?: string;
+  recovery?: string;
+  counts?: Counts;
+};
+
+export type Types = {
+  types: Array<{
+    name: string;
+    arguments: Array<Record<string, unknown>>;
+    result?: unknown;
+    calls?: Array<Record<string, unknown>>;
+  }>;
+};
+
+export type Start = {
+  type: string;
+  arguments?: unknown;  // an array in the order of the arguments, or an object by their names
+  id?: string;
+  key?: string;
+  priority?: number;
+  timeout?: string;  // 30s, 5m, 2h, 1d
+  attributes?: Record<string, unknown>;
+};
+
+export type Reason = {
+  reason?: string;
+};
+
+export type From = {
+  from: string;  // a step, such as charge#1
+  reason?: string;
+};
+
+export type Signal = {
+  name: string;
+  value?: unknown;
+  reason?: string;
+};
+
+export type Keep = {
+  value?: unknown;
+  error?: string;
+  reason?: string;
+};
+
+export type Done = {
+  done: string;
+  task?: string;
+  name?: string;
+  promise?: string;
+};
+
+export type Forked = {
+  task: string;
+  fork_of: string;
+};
+
+export type Records = {
+  records: Array<Record<string, unknown>>;
+  next?: number;
+};
+
+export type Inspection = {
+  agrees: boolean;
+  same_result?: boolean;
+  difference?: string;
+  commands?: number;
+  next?: Array<string>;
+  events?: Array<string>;
+};
+
+export type Promises = {
+  promises: Array<{
+    id: string;
+    name: string;
+    task: string;
+    type?: string;
+  }>;
+};
+
+export type Schedule = {
+  name: string;
+  paused?: boolean;
+  next?: string;
+  created?: string;
+  runs?: number;
+  asked?: number;
+  skipped?: number;
+  last?: string;
+  problem?: string;
+};
+
+export type Schedules = {
+  schedules: Array<Schedule>;
+};
+
+export type NewSchedule = {
+  name: string;
+  type: string;
+  arguments?: Array<unknown>;
+  cron?: string;
+  every?: string;
+  zone?: string;
+  overlap?: 'skip' | 'queue' | 'cancel';
+  catch_up?: number;
+};
+
+export type Problems = {
+  summary: string;
+  problems: Array<{
+    kind?: string;
+    tid?: number;
+    text?: string;
+  }>;
+};
+
+export type Levels = {
+  levels: string;
+};
+
+export type NewToken = {
+  name: string;
+  role: 'viewer' | 'operator' | 'admin';
+};
+
+export type Token = {
+  name: string;
+  role: string;
+  token: string;
+};
+
+export type Tokens = {
+  tokens: Array<{
+    name: string;
+    role: string;
+    created?: string;
+  }>;
+};
+
+export type Backup = {
+  to: string;
+};

@@ -1,0 +1,140 @@
+// Ctrl-K: every view, type, task and action of the task that is shown, by typing a part of it.
+import { signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ask, can } from './actions';
+import { get } from './api';
+import type { Task, TaskPage, Types } from './api_types';
+import { signs } from './parts';
+import { go, route } from './route';
+import { shortId } from './text';
+
+export const paletteOpen = signal(false);
+
+interface Choice {
+  label: string;
+  hint: string;
+  run: () => void;
+}
+
+const views: Choice[] = [
+  ['Tasks', 'tasks', 'g t'],
+  ['Approvals', 'approvals', 'g a'],
+  ['Problems', 'problems', 'g p'],
+  ['Scheduler', 'scheduler', 'g s'],
+  ['Schedules', 'schedules', 'g c'],
+  ['Start a task', 'start', 'g n'],
+  ['Settings', 'settings', 'g e'],
+].map(([label, path, hint]) => ({ label, hint, run: () => go(path) }));
+
+async function choices(): Promise<Choice[]> {
+  const [types, page] = await Promise.all([
+    get<Types>('/types'),
+    get<TaskPage>('/tasks?limit=200&order=newest'),
+  ]);
+  const found = [...views];
+  if (route.value.view === 'task') {
+    const task = await get<Task>(`/tasks/${route.value.parts[0]}`);
+    for (const verb of ['pause', 'resume', 'cancel', 'kill'] as const) {
+      if (can(verb, task)) {
+        found.unshift({
+          label: `${verb} this task`,
+          hint: task.type,
+          run: () => ask(verb, [task]),
+        });
+      }
+    }
+  }
+  for (const type of types.types) {
+    const name = encodeURIComponent(type.name);
+    found.push({ label: `Start ${type.name}`, hint: 'type', run: () => go(`start/${name}`) });
+    found.push({
+      label: `All of type ${type.name}`,
+      hint: 'type',
+      run: () => go('tasks', { type: type.name }),
+    });
+  }
+  for (const task of page.tasks) {
+    found.push({
+      label: `${task.type} ${task.key ?? ''} ${shortId(task.id)}`,
+      hint: `${signs[task.status]} ${task.status}`,
+      run: () => go(`task/${task.id}`),
+    });
+  }
+  return found;
+}
+
+function fits(choice: Choice, words: string[]): boolean {
+  const text = `${choice.label} ${choice.hint}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+export function Palette() {
+  const open = paletteOpen.value;
+  const box = useRef<HTMLDialogElement>(null);
+  const [all, setAll] = useState<Choice[]>(views);
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  useEffect(() => {
+    if (!open) return;
+    setText('');
+    setAt(0);
+    if (!box.current?.open) box.current?.showModal();
+    choices()
+      .then(setAll)
+      .catch(() => setAll(views)); // the header says that nobody answers
+  }, [open]);
+  if (!open) return null;
+  const close = () => (paletteOpen.value = false);
+  const found = all
+    .filter((each) => fits(each, text.toLowerCase().split(/\s+/).filter(Boolean)))
+    .slice(0, 12);
+  if (/^[0-9a-f-]{4,36}$/.test(text.trim())) {
+    const id = text.trim();
+    found.push({ label: `Open task ${id}`, hint: 'by its id', run: () => go(`task/${id}`) });
+  }
+  const run = (choice?: Choice) => {
+    if (!choice) return;
+    close();
+    choice.run();
+  };
+  const key = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowDown') setAt(Math.min(found.length - 1, at + 1));
+    else if (event.key === 'ArrowUp') setAt(Math.max(0, at - 1));
+    else if (event.key === 'Enter') run(found[at]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <dialog ref={box} class="palette" aria-label="Go to" onClose={close}>
+      <input
+        value={text}
+        onKeyDown={key}
+        placeholder="Go to a view, a task, an action"
+        autoFocus
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="choices"
+        aria-label="Go to"
+        aria-activedescendant={found[at] ? `choice-${at}` : undefined}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setAt(0);
+        }}
+      />
+      <ul id="choices" role="listbox" aria-label="What fits">
+        {found.map((each, i) => (
+          <li
+            key={i}
+            id={`choice-${i}`}
+            role="option"
+            aria-selected={i === at}
+            onClick={() => run(each)}
+          >
+            {each.label} <span class="dim">{each.hint}</span>
+          </li>
+        ))}
+      </ul>
+      {found.length === 0 && <p class="dim">Nothing fits.</p>}
+    </dialog>
+  );
+}

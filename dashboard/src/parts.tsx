@@ -1,0 +1,207 @@
+// What several views are made of.
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiError } from './api';
+import type { Status } from './api_types';
+import { refresh } from './live';
+import { link } from './route';
+import { age, clock, day, shortId, timeOfDay } from './text';
+
+// States differ by their sign and word, and not by colour alone.
+export const signs: Record<Status, string> = {
+  running: '▶',
+  queued: '…',
+  paused: '‖',
+  diverged: '≠',
+  quarantined: '!',
+  completed: '✓',
+  failed: '✗',
+  cancelled: '⊘',
+};
+export const statuses = Object.keys(signs) as Status[];
+
+export function Badge({ status }: { status: Status }) {
+  return (
+    <span class={`badge ${status}`}>
+      <span aria-hidden="true">{signs[status]}</span> {status}
+    </span>
+  );
+}
+
+// Absolute and relative.
+export function When({ at, millis }: { at?: string; millis?: boolean }) {
+  if (!at) return <span class="dim">–</span>;
+  const time = new Date(at);
+  const ms = clock.value - time.getTime();
+  const today = day(time) === day(new Date());
+  const words = ms >= 0 ? `${age(ms)} ago` : `in ${age(-ms)}`;
+  return (
+    <time dateTime={at} title={at}>
+      {today ? '' : day(time) + ' '}
+      {timeOfDay(time, millis)} <span class="dim">{words}</span>
+    </time>
+  );
+}
+
+export function TaskLink({ id, children }: { id: string; children?: ComponentChildren }) {
+  return (
+    <a class="mono" href={link(`task/${id}`)} title={id}>
+      {children ?? shortId(id)}
+    </a>
+  );
+}
+
+export function Json({ value, label }: { value: unknown; label: string }) {
+  return (
+    <pre class="json" tabIndex={0} role="region" aria-label={label}>
+      {JSON.stringify(value, null, 2) ?? 'nothing'}
+    </pre>
+  );
+}
+
+// An empty state says what to do next.
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+export function Failure({ error }: { error: ApiError }) {
+  return (
+    <div class="failure" role="alert">
+      {error.message}
+    </div>
+  );
+}
+
+// "Copy as command": what is shown here, on the command line.
+export function Copy({ text, children }: { text: string; children?: ComponentChildren }) {
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) return;
+    const timer = setTimeout(() => setDone(false), 1500);
+    return () => clearTimeout(timer);
+  }, [done]);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // A page that is not on loopback or TLS has no clipboard; the line is there to select.
+      say(text);
+      return;
+    }
+    setDone(true);
+  };
+  return (
+    <button type="button" class="quiet copy" title={`Copy: ${text}`} onClick={copy}>
+      {done ? 'Copied' : (children ?? 'Copy as command')}
+    </button>
+  );
+}
+
+// Whether a key is meant for a field or a dialog, and not for the view.
+export function isTyping(event: KeyboardEvent): boolean {
+  const target = event.target as HTMLElement;
+  if (event.ctrlKey || event.metaKey || event.altKey) return true;
+  if (document.querySelector('dialog[open]')) return true;
+  if (target instanceof HTMLInputElement) return target.type !== 'checkbox';
+  return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+}
+
+// ---- A line at the bottom that goes by itself ----
+
+export const toast = signal('');
+let toastTimer: ReturnType<typeof setTimeout> | undefined;
+export function say(text: string): void {
+  toast.value = text;
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => (toast.value = ''), 6000);
+}
+
+// ---- Dialogs ----
+
+export interface Question {
+  title: string; // names the target
+  words?: ComponentChildren;
+  ask?: { name: string; label: string; value?: string; required?: boolean; lines?: number }[];
+  confirm: string; // the verb
+  danger?: boolean;
+  // Throws what the daemon said against it.
+  act: (values: Record<string, string>) => Promise<string | void>;
+}
+export const question = signal<Question | null>(null);
+
+export function Dialog() {
+  const asked = question.value;
+  const box = useRef<HTMLDialogElement>(null);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  useEffect(() => {
+    setProblem('');
+    setBusy(false);
+    if (asked && !box.current?.open) box.current?.showModal();
+  }, [asked]);
+  if (!asked) return null;
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const form = new FormData(event.target as HTMLFormElement);
+    setBusy(true);
+    setProblem('');
+    try {
+      const said = await asked.act(Object.fromEntries(form) as Record<string, string>);
+      question.value = null;
+      if (said) say(said);
+      refresh();
+    } catch (error) {
+      setProblem((error as Error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <dialog ref={box} aria-labelledby="dialog-title" onClose={() => (question.value = null)}>
+      <form onSubmit={submit}>
+        <h2 id="dialog-title">{asked.title}</h2>
+        {asked.words}
+        {asked.ask?.map((field, i) => (
+          <label key={field.name}>
+            {field.label}
+            {(field.lines ?? 1) > 1 ? (
+              <textarea
+                name={field.name}
+                rows={field.lines}
+                required={field.required}
+                defaultValue={field.value ?? ''}
+                autoFocus={i === 0}
+              />
+            ) : (
+              <input
+                name={field.name}
+                required={field.required}
+                defaultValue={field.value ?? ''}
+                autoFocus={i === 0}
+                autoComplete="off"
+              />
+            )}
+          </label>
+        ))}
+        {problem && (
+          <div class="failure" role="alert">
+            {problem}
+          </div>
+        )}
+        <div class="buttons">
+          <button type="button" onClick={() => (question.value = null)}>
+            Back
+          </button>
+          <button type="submit" class={asked.danger ? 'danger' : 'primary'} disabled={busy}>
+            {asked.confirm}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,121 @@
+// Runs the code of a task along its log again, in the daemon and without any effect, and shows what
+// was recorded beside what the code did.
+import { useEffect, useState } from 'preact/hooks';
+import { ended } from './actions';
+import type { Inspection, Task } from './api_types';
+import { useAsk } from './live';
+import { Copy, Failure, isTyping } from './parts';
+
+// "2026-... result of charge#1 "payment-a1"" as its parts.
+function parts(event: string): { time: string; what: string } {
+  const space = event.indexOf(' ');
+  return { time: event.slice(11, space - 1), what: event.slice(space + 1) };
+}
+
+export function Replay({ task }: { task: Task }) {
+  const verb = ended(task) ? 'replay' : 'inspect';
+  const answer = useAsk<Inspection>(`/tasks/${task.id}/${verb}`, task.id);
+  const events = answer.data?.events ?? [];
+  const [at, setAt] = useState(0);
+  const last = events.length;
+  const go = (to: number) => setAt(Math.max(0, Math.min(last, to)));
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      if (isTyping(event)) return;
+      if (event.key === 'ArrowRight') go(at + 1);
+      else if (event.key === 'ArrowLeft') go(at - 1);
+    };
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  });
+  if (answer.error && !answer.data) return <Failure error={answer.error} />;
+  if (!answer.data) return <p class="dim">The code runs along the log…</p>;
+  const { agrees, difference, commands, next = [], same_result: same } = answer.data;
+  const shown = events.slice(Math.max(0, at - 60), Math.max(at + 1, 60));
+  const first = Math.max(0, at - 60);
+  return (
+    <section class="card">
+      <h2>Recorded, and run again</h2>
+      <p class={agrees ? 'good' : 'bad'} role="status" data-agrees={String(agrees)}>
+        {agrees
+          ? `✓ The code of today does what the log says: ${commands} commands${
+              ended(task) ? (same ? ', and the same result.' : ', with another result.') : '.'
+            }`
+          : `≠ The code of today differs from the log: ${difference}`}
+      </p>
+      <div class="bar">
+        <button
+          type="button"
+          disabled={at === 0}
+          onClick={() => go(0)}
+          aria-label="To the beginning"
+        >
+          ⏮
+        </button>
+        <button type="button" disabled={at === 0} onClick={() => go(at - 1)}>
+          ◀ step
+        </button>
+        <span data-cursor={at}>
+          {at} of {last}
+        </span>
+        <button type="button" disabled={at === last} onClick={() => go(at + 1)}>
+          step ▶
+        </button>
+        <button
+          type="button"
+          disabled={at === last}
+          onClick={() => go(last)}
+          aria-label="To the end"
+        >
+          ⏭
+        </button>
+        <span class="dim">arrow keys step</span>
+        <span class="grow" />
+        <Copy text={`tiffany ${verb} ${task.id}`} />
+      </div>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Events">
+        <table>
+          <thead>
+            <tr>
+              <th>Nr</th>
+              <th>Time</th>
+              <th>Recorded</th>
+              <th>Run again</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((event, i) => {
+              const { time, what } = parts(event);
+              const number = first + i + 1;
+              return (
+                <tr key={number} class={number === at ? 'at' : number > at ? 'later' : ''}>
+                  <td class="num">{number}</td>
+                  <td>{time}</td>
+                  <td class="detail">{what}</td>
+                  <td>{number <= at ? '✓ taken by the code' : ''}</td>
+                </tr>
+              );
+            })}
+            {!agrees && at === last && (
+              <tr class="bad">
+                <td>{last + 1}</td>
+                <td />
+                <td colSpan={2}>first divergence: {difference}</td>
+              </tr>
+            )}
+          </tbody>
+        </table>
+      </div>
+      {at === last && next.length > 0 && (
+        <>
+          <h3>Next</h3>
+          <ul>
+            {next.map((each) => (
+              <li key={each}>{each}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}

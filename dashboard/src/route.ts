@@ -1,0 +1,36 @@
+// Where the tab is: "#/tasks?status=failed". Every view and filter is a link.
+import { signal } from '@preact/signals';
+
+export interface Route {
+  view: string;
+  parts: string[]; // behind the view
+  query: Record<string, string>;
+}
+
+function parsed(): Route {
+  const text = location.hash.replace(/^#\/?/, '');
+  const [path, search = ''] = text.split('?');
+  const [view = '', ...parts] = path.split('/').map(decodeURIComponent);
+  return { view: view || 'tasks', parts, query: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+export const route = signal<Route>(parsed());
+addEventListener('hashchange', () => (route.value = parsed()));
+
+export function link(path: string, query: Record<string, string | undefined> = {}): string {
+  const known = Object.entries(query).filter(([, value]) => value) as [string, string][];
+  const search = new URLSearchParams(known).toString();
+  return '#/' + path + (search ? '?' + search : '');
+}
+
+export function go(path: string, query: Record<string, string | undefined> = {}): void {
+  location.hash = link(path, query);
+}
+
+// Changes the filter of the view, and does not add a step to the history of the browser.
+export function refine(changes: Record<string, string | undefined>): void {
+  const { view, parts, query } = route.value;
+  const to = link([view, ...parts.map(encodeURIComponent)].join('/'), { ...query, ...changes });
+  history.replaceState(null, '', to);
+  route.value = parsed();
+}

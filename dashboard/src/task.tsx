@@ -1,0 +1,482 @@
+// One task: what it waits for, what it did, and what can be done to it.
+import { useState } from 'preact/hooks';
+import { ask, askFrom, askSignal, can, ended, type Verb } from './actions';
+import { get, may } from './api';
+import type { Task, TaskPage, Types, Wait } from './api_types';
+import { Graph } from './graph';
+import { storyOf, useRecords, type Asked, type Story } from './history';
+import { changed, useAsk } from './live';
+import { Badge, Copy, Empty, Failure, Json, say, TaskLink, When } from './parts';
+import { Records } from './records';
+import { Replay } from './replay';
+import { link, route } from './route';
+import { Timeline } from './timeline';
+import { age, clock, duration, json } from './text';
+
+const verbs: Verb[] = ['pause', 'resume', 'cancel', 'kill'];
+const words: Record<string, string> = {
+  step: 'step',
+  timer: 'sleep',
+  promise: 'promise',
+  child: 'child task',
+  signal: 'signal',
+};
+
+function Actions({ task }: { task: Task }) {
+  return (
+    <div class="bar">
+      {verbs.map((verb) => (
+        <button
+          type="button"
+          key={verb}
+          disabled={!can(verb, task)}
+          onClick={() => ask(verb, [task])}
+          class={verb === 'cancel' || verb === 'kill' ? 'danger' : ''}
+        >
+          {verb}
+        </button>
+      ))}
+      <button
+        type="button"
+        disabled={!may('operator') || ended(task)}
+        onClick={() => askSignal(task)}
+      >
+        signal
+      </button>
+      <Copy text={`tiffany show ${task.id}`} />
+      <button type="button" class="quiet" onClick={() => void download(task)}>
+        Download log
+      </button>
+    </div>
+  );
+}
+
+// The records as the log has them, a line each.
+async function download(task: Task): Promise<void> {
+  const lines: string[] = [];
+  try {
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const page: { records: unknown[]; next?: number } = await get(
+        `/tasks/${task.id}/records?after=${after}&limit=1000`,
+      );
+      lines.push(...page.records.map((each) => JSON.stringify(each)));
+      after = page.next;
+    }
+  } catch (error) {
+    return say((error as Error).message);
+  }
+  const url = URL.createObjectURL(
+    new Blob([lines.join('\n') + '\n'], { type: 'application/jsonl' }),
+  );
+  const anchor = document.createElement('a');
+  anchor.href = url;
+  anchor.download = `${task.id}.jsonl`;
+  anchor.click();
+  URL.revokeObjectURL(url);
+}
+
+function WaitLine({ wait, story }: { wait: Wait; story: Story }) {
+  const asked = story.asked.find((each) => each.id === wait.name);
+  const since = asked ? age(clock.value - asked.began / 1000) : '';
+  return (
+    <li>
+      <b>
+        {words[wait.kind] ?? wait.kind} {wait.name}
+      </b>
+      {wait.at && (
+        <>
+          {' '}
+          at <code class="place">{wait.at}</code>
+        </>
+      )}
+      {since && <span class="dim"> for {since}</span>}
+      {wait.due && (
+        <>
+          {' '}
+          until <When at={wait.due} />
+        </>
+      )}
+      {!!wait.attempts && wait.attempts > 1 && <> attempt {wait.attempts}</>}
+      {wait.kind === 'promise' && (
+        <>
+          {' '}
+          <a href={link('approvals', { promise: wait.id })}>decide</a>
+        </>
+      )}
+      {wait.kind === 'child' && wait.id && (
+        <>
+          {' '}
+          <TaskLink id={wait.id} />
+        </>
+      )}
+    </li>
+  );
+}
+
+function Waits({ task, story }: { task: Task; story: Story }) {
+  if (ended(task)) return null;
+  const waits = task.waits ?? [];
+  return (
+    <section class="card">
+      <h2>
+        {task.status === 'running' ? 'Waits for' : `Is ${task.status}; behind that it waits for`}
+      </h2>
+      {waits.length === 0 && <p class="dim">Nothing: its code is running, or it has not begun.</p>}
+      <ul class="plain">
+        {waits.map((each) => (
+          <WaitLine key={each.name} wait={each} story={story} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Summary({ task, story }: { task: Task; story: Story }) {
+  return (
+    <section class="card">
+      <h2>Summary</h2>
+      <dl>
+        <dt>Began</dt>
+        <dd>
+          <When at={task.began} />
+        </dd>
+        {story.ended !== undefined && (
+          <>
+            <dt>Took</dt>
+            <dd>{duration((story.ended - story.began) / 1000)}</dd>
+          </>
+        )}
+        <dt>Version</dt>
+        <dd>{task.version}</dd>
+        {task.key && (
+          <>
+            <dt>Key</dt>
+            <dd>{task.key}</dd>
+          </>
+        )}
+        {task.parent && (
+          <>
+            <dt>Parent</dt>
+            <dd>
+              <TaskLink id={task.parent} />
+            </dd>
+          </>
+        )}
+        {Object.entries(task.attributes ?? {}).map(([name, value]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{String(value)}</dd>
+          </>
+        ))}
+        {story.args !== undefined && (
+          <>
+            <dt>Arguments</dt>
+            <dd>
+              <Json value={story.args} label="Arguments" />
+            </dd>
+          </>
+        )}
+        {task.status === 'completed' && (
+          <>
+            <dt>Result</dt>
+            <dd>
+              <Json value={task.result} label="Result" />
+            </dd>
+          </>
+        )}
+        {task.detail && (
+          <>
+            <dt>Why</dt>
+            <dd class="why">{task.detail}</dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Queries({ task }: { task: Task }) {
+  const types = useAsk<Types>('/types').data?.types ?? [];
+  const calls = types.find((each) => each.name === task.type)?.calls ?? [];
+  const names = calls.filter((each) => each.kind === 'query').map((each) => String(each.name));
+  const signals = calls.filter((each) => each.kind === 'signal').map((each) => String(each.name));
+  const [answers, setAnswers] = useState<Record<string, string>>({});
+  if (ended(task) || (names.length === 0 && signals.length === 0)) return null;
+  const askFor = async (name: string) => {
+    let text: string;
+    try {
+      const answer = await get<{ answer: unknown }>(
+        `/tasks/${task.id}/query?name=${encodeURIComponent(name)}`,
+      );
+      text = json(answer.answer);
+    } catch (error) {
+      text = (error as Error).message;
+    }
+    setAnswers((all) => ({ ...all, [name]: text }));
+  };
+  return (
+    <section class="card">
+      <h2>Ask or tell its code</h2>
+      {names.map((name) => (
+        <p key={name}>
+          <button type="button" onClick={() => void askFor(name)}>
+            {name}?
+          </button>{' '}
+          <output>{answers[name] ?? ''}</output>
+        </p>
+      ))}
+      {signals.map((name) => (
+        <p key={name}>
+          <button type="button" disabled={!may('operator')} onClick={() => askSignal(task, name)}>
+            send {name}
+          </button>
+        </p>
+      ))}
+    </section>
+  );
+}
+
+function StepRow({
+  asked,
+  task,
+  chosen,
+  choose,
+}: {
+  asked: Asked;
+  task: Task;
+  chosen: boolean;
+  choose: () => void;
+}) {
+  const open = asked.ended === undefined;
+  const state = asked.failed ? 'failed' : open ? (ended(task) ? 'left' : 'under way') : 'done';
+  return (
+    <>
+      <tr class={chosen ? 'at' : ''}>
+        <td>
+          <button type="button" class="linklike mono" aria-expanded={chosen} onClick={choose}>
+            {asked.id}
+          </button>
+        </td>
+        <td>{words[asked.kind]}</td>
+        <td class={asked.failed ? 'bad' : ''}>{state}</td>
+        <td class="num">{asked.attempts.length || ''}</td>
+        <td class="num">{open ? '' : duration((asked.ended! - asked.began) / 1000)}</td>
+        <td>
+          <code class="place">{asked.at}</code>
+        </td>
+        <td class="detail">{asked.failed ? asked.error : open ? '' : json(asked.result)}</td>
+      </tr>
+      {chosen && (
+        <tr class="opened">
+          <td colSpan={7}>
+            <div class="bar">
+              <When at={new Date(asked.began / 1000).toISOString()} millis />
+              <a href={link(`task/${task.id}/history`, { at: String(asked.seq) })}>
+                record {asked.seq}
+              </a>
+              {asked.kind === 'child' && asked.uuid && <TaskLink id={asked.uuid} />}
+              <button
+                type="button"
+                disabled={!may('operator')}
+                onClick={() => askFrom('retry', task, asked.id)}
+              >
+                retry from here
+              </button>
+              <button
+                type="button"
+                disabled={!may('operator')}
+                onClick={() => askFrom('fork', task, asked.id)}
+              >
+                fork from here
+              </button>
+            </div>
+            {asked.attempts.length > 1 && (
+              <ol>
+                {asked.attempts.map((each) => (
+                  <li key={each.number}>
+                    attempt {each.number}:{' '}
+                    {each.ended ? duration((each.ended - each.began) / 1000) : 'under way'}
+                  </li>
+                ))}
+              </ol>
+            )}
+            {asked.failed ? (
+              <p class="why">{asked.error}</p>
+            ) : (
+              asked.ended !== undefined && (
+                <Json value={asked.result} label={`Result of ${asked.id}`} />
+              )
+            )}
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+const mostRows = 150;
+
+function Overview({
+  task,
+  story,
+  loaded,
+}: {
+  task: Task;
+  story: Story;
+  loaded: { complete: boolean; from: number; loadAll: () => void };
+}) {
+  const [chosen, setChosen] = useState('');
+  const [all, setAll] = useState(0);
+  // A task with thousands of steps shows the newest ones.
+  const first = Math.max(0, story.asked.length - mostRows - all);
+  const shown = story.asked.slice(first, first + mostRows);
+  return (
+    <>
+      <div class="columns">
+        <div>
+          <Waits task={task} story={story} />
+          <Summary task={task} story={story} />
+        </div>
+        <div>
+          <Queries task={task} />
+          <Children task={task} />
+        </div>
+      </div>
+      <section class="card">
+        <h2>Steps and waits</h2>
+        {!loaded.complete && (
+          <p class="note">
+            Records 1 to {loaded.from} are not shown here.{' '}
+            <button type="button" onClick={loaded.loadAll}>
+              Load all
+            </button>
+          </p>
+        )}
+        {story.asked.length === 0 ? (
+          <p class="dim">None yet.</p>
+        ) : (
+          <>
+            <Timeline
+              story={story}
+              now={clock.value * 1000}
+              chosen={chosen}
+              choose={(asked) => setChosen(asked.id)}
+            />
+            {first > 0 && (
+              <p>
+                <button type="button" onClick={() => setAll(all + mostRows)}>
+                  Earlier steps ({first})
+                </button>
+              </p>
+            )}
+            <div class="scroll" tabIndex={0} role="region" aria-label="Table of steps">
+              <table>
+                <thead>
+                  <tr>
+                    <th>Name</th>
+                    <th>Kind</th>
+                    <th>State</th>
+                    <th>Attempts</th>
+                    <th>Took</th>
+                    <th>At</th>
+                    <th>Result</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {shown.map((each) => (
+                    <StepRow
+                      key={each.id}
+                      asked={each}
+                      task={task}
+                      chosen={chosen === each.id}
+                      choose={() => setChosen(chosen === each.id ? '' : each.id)}
+                    />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            {all > 0 && first + mostRows < story.asked.length && (
+              <p>
+                <button type="button" onClick={() => setAll(Math.max(0, all - mostRows))}>
+                  Later steps
+                </button>
+              </p>
+            )}
+          </>
+        )}
+      </section>
+    </>
+  );
+}
+
+function Children({ task }: { task: Task }) {
+  const page = useAsk<TaskPage>(`/tasks?parent=${task.id}&limit=20&order=newest`).data;
+  if (!page || page.tasks.length === 0) return null;
+  return (
+    <section class="card">
+      <h2>Children</h2>
+      <ul class="plain">
+        {page.tasks.map((each) => (
+          <li key={each.id}>
+            <Badge status={each.status} /> <TaskLink id={each.id} /> {each.type}
+          </li>
+        ))}
+      </ul>
+      {page.next && <a href={link('tasks', { parent: task.id })}>All children</a>}
+    </section>
+  );
+}
+
+const tabs = [
+  ['', 'Overview'],
+  ['history', 'History'],
+  ['graph', 'Graph'],
+  ['replay', 'Replay'],
+];
+
+export function TaskView() {
+  const [given, tab = ''] = route.value.parts;
+  const answer = useAsk<Task>(given ? `/tasks/${given}` : null, given);
+  const task = answer.data;
+  const loaded = useRecords(task, changed.value.number);
+  if (answer.error && !task) {
+    return (
+      <Empty
+        title={answer.error.status === 404 ? 'There is no such task' : 'The task cannot be shown'}
+      >
+        <Failure error={answer.error} />
+        <p>
+          <a href={link('tasks')}>All tasks</a>
+        </p>
+      </Empty>
+    );
+  }
+  if (!task) return null;
+  const story = storyOf(loaded.records);
+  return (
+    <section aria-label="Task">
+      <header class="title">
+        <h1>
+          {task.type} <span class="mono dim">{task.id}</span>
+        </h1>
+        <Badge status={task.status} />
+      </header>
+      <Actions task={task} />
+      <nav class="tabs" aria-label="Parts of the task">
+        {tabs.map(([name, label]) => (
+          <a
+            key={name}
+            href={link(`task/${task.id}${name ? '/' + name : ''}`)}
+            aria-current={tab === name ? 'page' : undefined}
+          >
+            {label}
+          </a>
+        ))}
+      </nav>
+      {tab === '' && <Overview task={task} story={story} loaded={loaded} />}
+      {tab === 'history' && <Records task={task} />}
+      {tab === 'graph' && <Graph task={task} />}
+      {tab === 'replay' && <Replay task={task} />}
+    </section>
+  );
+}

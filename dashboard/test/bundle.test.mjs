@@ -1,0 +1,54 @@
+// What is checked in is what the sources make, and stays small.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { bundle } from '../scripts/build.mjs';
+import { typesText } from '../scripts/types.mjs';
+
+const root = new URL('..', import.meta.url).pathname;
+const dist = join(root, 'dist');
+const filesOf = (directory) => readdirSync(directory).sort();
+
+test('the types of the API are those of its schemas', () => {
+  assert.equal(readFileSync(join(root, 'src/api_types.ts'), 'utf8'), typesText(), 'npm run types');
+});
+
+test('the sources have no errors of types', () => {
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--noEmit'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+});
+
+test('the bundle that is checked in is made from the sources', async () => {
+  const fresh = mkdtempSync(join(tmpdir(), 'tiffany-bundle-'));
+  try {
+    await bundle(fresh);
+    assert.deepEqual(filesOf(dist), filesOf(fresh), 'npm run build');
+    for (const name of filesOf(dist)) {
+      assert.ok(readFileSync(join(dist, name)).equals(readFileSync(join(fresh, name))), name);
+    }
+  } finally {
+    rmSync(fresh, { recursive: true });
+  }
+});
+
+test('the bundle has at most 150 KB, 60 KB compressed', () => {
+  const texts = filesOf(dist).map((name) => readFileSync(join(dist, name)));
+  const raw = texts.reduce((sum, text) => sum + text.length, 0);
+  const packed = texts.reduce((sum, text) => sum + gzipSync(text).length, 0);
+  console.log(`bundle: ${raw} bytes, ${packed} compressed`);
+  assert.ok(raw < 150 * 1024 && packed < 60 * 1024);
+});
+
+test('nothing in the bundle names another place', () => {
+  for (const name of filesOf(dist)) {
+    const urls = readFileSync(join(dist, name), 'utf8').match(/https?:\/\/[^\s"'`)]+/g) ?? [];
+    const foreign = urls.filter((url) => !url.startsWith('http://www.w3.org/'));
+    assert.deepEqual(foreign, [], name);
+  }
+});

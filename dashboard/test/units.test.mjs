@@ -1,0 +1,119 @@
+// What the page makes of records, events and times, without a browser.
+import assert from 'node:assert/strict';
+import { build } from 'esbuild';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+const root = new URL('..', import.meta.url).pathname;
+const out = mkdtempSync(join(tmpdir(), 'tiffany-units-'));
+let page;
+
+before(async () => {
+  // What the modules look at when they are loaded.
+  globalThis.location = { hash: '', pathname: '/', host: 'x' };
+  globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} };
+  globalThis.addEventListener ??= () => {};
+  globalThis.setInterval = () => 0;
+  const contents = ['history', 'text', 'live', 'problems', 'timeline', 'chart', 'tasks']
+    .map((name) => `export * from './${name}';`)
+    .join('\n');
+  await build({
+    stdin: { contents, resolveDir: join(root, 'src'), loader: 'ts' },
+    bundle: true,
+    format: 'esm',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    outfile: join(out, 'page.mjs'),
+    logLevel: 'error',
+  });
+  page = await import(join(out, 'page.mjs'));
+});
+after(() => rmSync(out, { recursive: true }));
+
+const at = (seconds) => `2026-11-17T06:00:${String(seconds).padStart(2, '0')}.000000Z`;
+
+test('events are read however the stream is cut', () => {
+  const text =
+    'retry: 1000\n\nid: 1-2\nevent: pal\ndata: {"a":": b"}\n\n: still here\n\n' +
+    'event: lagged\ndata: {}\n\n';
+  const expected = [
+    { id: '1-2', event: 'pal', data: '{"a":": b"}' },
+    { id: '', event: 'lagged', data: '{}' },
+  ];
+  for (let size = 1; size <= text.length; size += 1) {
+    const reader = new page.FrameReader();
+    const found = [];
+    for (let i = 0; i < text.length; i += size)
+      found.push(...reader.take(text.slice(i, i + size)));
+    assert.deepEqual(found, expected, `pieces of ${size}`);
+  }
+});
+
+test('a step has its attempts, its end and its place', () => {
+  const story = page.storyOf([
+    { seq: 1, ts: at(0), type: 'Spawn', name: 'order', args: [7] },
+    { seq: 2, ts: at(1), type: 'StepStart', step: 'charge#1', attempt: 1, loc: 'a.cpp:3' },
+    { seq: 3, ts: at(2), type: 'StepStart', step: 'charge#1', attempt: 2, due: at(4) },
+    { seq: 4, ts: at(5), type: 'StepEnd', step: 'charge#1', result: 'paid' },
+    { seq: 5, ts: at(5), type: 'boolean', op: 'promise', id: 'ok#1', promise: 'u' },
+  ]);
+  assert.deepEqual(story.args, [7]);
+  const [charge, ok] = story.asked;
+  assert.equal(charge.at, 'a.cpp:3');
+  assert.deepEqual(
+    charge.attempts.map((each) => each.number),
+    [1, 2],
+  );
+  assert.equal(charge.ended - charge.began, 4_000_000);
+  assert.equal(charge.result, 'paid');
+  assert.equal(ok.kind, 'promise');
+  assert.equal(ok.shape, 'boolean');
+  assert.equal(ok.ended, undefined);
+  assert.equal(story.ended, undefined);
+  const bars = page.barsOf(story, page.micros(at(9)));
+  assert.deepEqual(
+    bars.map((bar) => bar.kind),
+    ['failed', 'step', 'promise'],
+  );
+  assert.equal(bars[1].began, page.micros(at(4)), 'an attempt begins when it is due');
+  assert.ok(bars[2].open);
+});
+
+test('what was forgotten by a retry is not shown', () => {
+  const story = page.storyOf([
+    { seq: 1, ts: at(0), type: 'StepEnd', step: 'a#1', result: 1 },
+    { seq: 2, ts: at(1), type: 'StepEnd', step: 'b#1', error: 'no' },
+    { seq: 3, ts: at(2), type: 'TaskAbort', reason: 'failed', error: 'no' },
+    { seq: 4, ts: at(3), type: 'Command', op: 'retry', from: 'b#1' },
+  ]);
+  assert.deepEqual(
+    story.asked.map((each) => each.id),
+    ['a#1'],
+  );
+  assert.equal(story.ended, undefined);
+});
+
+test('failures with the same cause are one group', () => {
+  const one = page.causeOf('card 17 of 6f1c2a34-5b6d-4e7f-8a9b-0c1d2e3f4a5b was refused');
+  assert.equal(one, page.causeOf('card 4 of 00000000-5b6d-4e7f-8a9b-0c1d2e3f4a5b was refused'));
+  assert.notEqual(one, page.causeOf('no card'));
+});
+
+test('times and durations are as people write them', () => {
+  assert.equal(page.duration(0.25), '250µs');
+  assert.equal(page.duration(1500), '1.5s');
+  assert.equal(page.duration(75_000), '1m 15s');
+  assert.equal(page.age(999), '0s');
+  assert.equal(page.micros('2026-11-17T06:43:00.818270Z') % 1_000_000, 818_270);
+  assert.equal(page.quoted("it's"), `'it'\\''s'`);
+  assert.equal(page.roundUp(37), 50);
+});
+
+test('a filter is read from words', () => {
+  const filter = page.filterOf('type:order key:a7 customer:Ada');
+  assert.equal(filter.type, 'order');
+  assert.equal(filter.key, 'a7');
+  assert.equal(filter.attribute, 'customer:Ada');
+});
