@@ -57,6 +57,23 @@ std::string_view without_port(std::string_view host) noexcept {
   return host.substr(0, host.find(':'));
 }
 
+// A WebSocket of a browser can send no header but its protocols: "pal, bearer.<token>".
+std::string token_in(const http::Request& request) {
+  if (const auto given = request.headers.find("authorization")) {
+    constexpr std::string_view kScheme = "Bearer ";
+    if (!given->starts_with(kScheme)) {
+      throw HttpError(401, "Say `authorization: Bearer` and a token.");
+    }
+    return std::string(given->substr(kScheme.size()));
+  }
+  constexpr std::string_view kPrefix = "bearer.";
+  const std::string_view offered = request.headers.find("sec-websocket-protocol").value_or("");
+  const std::size_t at = offered.find(kPrefix);
+  if (at == std::string_view::npos) return "";
+  const std::string_view rest = offered.substr(at + kPrefix.size());
+  return std::string(rest.substr(0, rest.find_first_of(", ")));
+}
+
 std::string content_of(const std::string& path) {
   WorldFiles& files = World::current().files();
   const int fd = files.open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -203,13 +220,9 @@ Principal Access::who(const http::Exchange& exchange) const {
     }
     return {"uid:" + std::to_string(*peer.user), Role::admin};
   }
-  const std::optional<std::string_view> given = request.headers.find("authorization");
-  if (!given) return {};
-  constexpr std::string_view kScheme = "Bearer ";
-  if (!given->starts_with(kScheme)) {
-    throw HttpError(401, "Say `authorization: Bearer` and a token.");
-  }
-  const std::optional<Principal> found = tokens_.find(given->substr(kScheme.size()));
+  const std::string token = token_in(request);
+  if (token.empty()) return {};
+  const std::optional<Principal> found = tokens_.find(token);
   if (!found) throw HttpError(401, "That token is unknown. `tiffany token create` makes one.");
   return *found;
 }

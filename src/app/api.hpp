@@ -189,6 +189,7 @@ Task<http::Response> compact(ApiCall& call);
 Task<http::Response> backup(ApiCall& call);
 Task<http::Response> shut_down(ApiCall& call);
 Task<void> pal_events(ApiCall& call);
+Task<void> pal_socket(ApiCall& call);
 }  // namespace calls
 
 }  // namespace tiffany::app

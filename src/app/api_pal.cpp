@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/api.hpp"
+#include "tiffany/serve/websocket.hpp"
 #include "tiffany/structure/blocks.hpp"
 
 namespace tiffany::app {
@@ -50,6 +51,14 @@ std::string_view event_name(observe::PalFrame::Type type) noexcept {
   return "";
 }
 
+Task<void> read_until_closed(http::WebSocket* socket, Scope* both) {
+  for (bool there = true; there;) {
+    const std::optional<std::string> said = co_await socket->receive();
+    there = said.has_value();
+  }
+  both->cancel("the client has gone");
+}
+
 }  // namespace
 
 namespace calls {
@@ -88,6 +97,29 @@ Task<void> pal_events(ApiCall& call) {
     text += event_name(frame->type);
     text += "\ndata: " + *frame->text + "\n\n";
   }
+}
+
+// The same frames, each a message that is one JSON object. What the client says is not looked at.
+Task<void> pal_socket(ApiCall& call) {
+  constexpr auto kSilence = std::chrono::seconds(15);
+  observe::PalSubscription events =
+      call.api.parts.pal.subscribe(pal_filter_of(call), call.query("after").value_or(""));
+  const auto socket = co_await http::accept_websocket(call.exchange());
+  co_await scope([&](Scope& both) -> Task<void> {
+    both.spawn(read_until_closed, socket.get(), &both);
+    for (;;) {
+      auto next = co_await within(kSilence, events.next());
+      if (next.timed_out()) {
+        co_await socket->ping();
+        continue;
+      }
+      const std::optional<observe::PalFrame> frame = std::move(next).value();
+      if (!frame) break;
+      co_await socket->send(*frame->text);
+    }
+    co_await socket->close(http::WebSocketEnd::going_away, "the daemon ends");
+    both.cancel("the daemon ends");
+  });
 }
 
 }  // namespace calls

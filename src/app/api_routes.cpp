@@ -74,6 +74,8 @@ constexpr std::array kRoutes{
     Route{"GET", "/pal", kLook, false,
           "Events as they happen (text/event-stream); Last-Event-ID goes on", "task,kind,after", "",
           "", nullptr, calls::pal_events},
+    Route{"GET", "/pal/ws", kLook, false, "The same over a WebSocket, an object a message",
+          "task,kind,after", "", "", nullptr, calls::pal_socket},
     Route{"GET", "/problems", kLook, false, "Tasks of the process that are in trouble", "", "",
           "Problems", calls::problems},
     Route{"GET", "/dump", kLook, false,

@@ -101,7 +101,7 @@ std::optional<std::string> Request::parameter(std::string_view name) const {
 }
 
 std::string_view reason_of(int status) noexcept {
-  constexpr std::array<std::pair<int, std::string_view>, 29> kReasons{{
+  constexpr std::array<std::pair<int, std::string_view>, 30> kReasons{{
       {100, "Continue"},
       {101, "Switching Protocols"},
       {200, "OK"},
@@ -126,6 +126,7 @@ std::string_view reason_of(int status) noexcept {
       {415, "Unsupported Media Type"},
       {417, "Expectation Failed"},
       {422, "Unprocessable Content"},
+      {426, "Upgrade Required"},
       {429, "Too Many Requests"},
       {431, "Request Header Fields Too Large"},
       {500, "Internal Server Error"},

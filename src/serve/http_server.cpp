@@ -122,6 +122,18 @@ Task<void> Exchange::write(std::string_view piece) {
   co_await send(text);
 }
 
+Task<Exchange::Upgraded> Exchange::upgrade(Headers headers) {
+  if (begun_) throw Error(Errc::bad_argument, "A request was answered twice.");
+  begun_ = true;
+  std::string text = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n";
+  for (const auto& [name, value] : headers) text += name + ": " + value + "\r\n";
+  text += "\r\n";
+  last_ = true;
+  upgraded_ = true;
+  co_await send(text);
+  co_return Upgraded{stream_, rest_ != nullptr ? std::move(*rest_) : std::string()};
+}
+
 Task<void> Exchange::finish() {
   if (streaming_ && chunked_ && request_.method != "HEAD") co_await send("0\r\n\r\n");
 }
@@ -159,7 +171,7 @@ class Server::Connection {
       if (!request) co_return;
       ++server_.requests_;
       const bool last = !request->keep_alive || count >= server_.limits_.requests;
-      Exchange exchange(stream_, std::move(*request), server_.limits_, last, peer_);
+      Exchange exchange(stream_, std::move(*request), server_.limits_, last, peer_, &buffer_);
       if (!co_await answer(exchange)) co_return;
     }
   }
@@ -244,6 +256,7 @@ class Server::Connection {
                                            std::string(refused->what()) + "\n"));
       } else {
         co_await exchange.finish();
+        if (exchange.upgraded()) co_await say_goodbye();
       }
     } catch (const ClientGone&) {
       co_return false;
@@ -254,8 +267,7 @@ class Server::Connection {
     co_return !exchange.last();
   }
 
-  // A request that is none, or beyond a bound: answered, and the connection is over. Some of what
-  // the client still sends is read, or it might not see the answer.
+  // A request that is none, or beyond a bound: answered, and the connection is over.
   Task<void> refuse(const HttpError& error) {
     Request unknown;
     unknown.keep_alive = false;
@@ -263,11 +275,16 @@ class Server::Connection {
     try {
       co_await exchange.respond(
           Response(error.status(), "text/plain; charset=utf-8", std::string(error.what()) + "\n"));
-      co_await stream_.finish_writing();
-      co_await within(std::chrono::seconds(1), read_away());
+      co_await say_goodbye();
     } catch (const ClientGone&) {
     } catch (const IoError&) {
     }
+  }
+  // Closing while something of the client is unread would reset the connection, and the last words
+  // with it.
+  Task<void> say_goodbye() {
+    co_await stream_.finish_writing();
+    co_await within(std::chrono::seconds(1), read_away());
   }
   Task<void> read_away() {
     std::array<char, 65536> room;

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "tiffany/engine/run.hpp"
+#include "tiffany/io/socket.hpp"
 #include "tiffany/serve/http_client.hpp"
 
 extern char** environ;

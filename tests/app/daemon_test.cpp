@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <fstream>
 
 namespace tiffany::daemon_tests {
@@ -243,6 +244,63 @@ TEST_F(Daemon, EveryRouteOfTheDocumentIsThere) {
     EXPECT_EQ(ask(socket(), std::move(request)).status, 405) << path;
   }
   EXPECT_GT(paths, 25U);
+}
+
+// Sends these bytes, and gives what comes until `until` is in it.
+Task<void> hear(Address to, std::string bytes, std::string until, std::string* heard) {
+  Socket socket = co_await connect(to);
+  co_await socket.write(bytes);
+  std::array<char, 4096> room;
+  while (heard->find(until) == std::string::npos) {
+    const std::size_t n = co_await socket.read(room);
+    if (n == 0) co_return;
+    heard->append(room.data(), n);
+  }
+}
+std::string events_until(const Address& to, const std::string& path, const std::string& header,
+                         const std::string& until) {
+  std::string heard;
+  EXPECT_EQ(run(hear(to, "GET /api/v1" + path + " HTTP/1.1\r\nHost: x\r\n" + header + "\r\n", until,
+                     &heard)),
+            0);
+  return heard;
+}
+
+TEST_F(Daemon, EventsGoOnAfterTheLastOneThatWasSeen) {
+  const std::string id = member_of(post(socket(), "/tasks", kLarge).body, "id");
+  const std::string path = "/pal?task=" + id;
+  const std::string first = events_until(socket(), path, "", "AwaitingUserApproval");
+  EXPECT_NE(first.find("text/event-stream"), std::string::npos);
+  EXPECT_NE(first.find("event: snapshot"), std::string::npos);
+  // The place behind the first event, as a browser says it.
+  const std::string all = events_until(socket(), "/pal", "Last-Event-ID: 1-0\r\n", "snapshot");
+  EXPECT_NE(all.find("event: snapshot"), std::string::npos) << "an id of another life";
+  post(socket(), "/tasks/" + id + "/cancel", "{}");
+  const std::size_t at = first.rfind("id: ");
+  const std::string last = first.substr(at + 4, first.find('\n', at) - at - 4);
+  const std::string rest =
+      events_until(socket(), path, "Last-Event-ID: " + last + "\r\n", "\"Completed\"");
+  EXPECT_EQ(rest.find("snapshot"), std::string::npos) << rest;
+  EXPECT_NE(rest.find("cancelled"), std::string::npos) << rest;
+}
+
+TEST_F(Daemon, TheSameEventsComeOverAWebSocketToWhoeverHasAToken) {
+  const std::string upgrade =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+  EXPECT_NE(events_until(socket(), "/pal/ws", upgrade, "snapshot").find(" 101 "),
+            std::string::npos);
+  const auto over_tcp = [&](const std::string& protocols, const char* until) {
+    std::string heard;
+    const std::string request = "GET /api/v1/pal/ws HTTP/1.1\r\nHost: " + tcp().text() + "\r\n" +
+                                upgrade + protocols + "\r\n";
+    EXPECT_EQ(run(hear(tcp(), request, until, &heard)), 0);
+    return heard;
+  };
+  EXPECT_NE(over_tcp("Sec-WebSocket-Protocol: pal, bearer." + daemon_->token() + "\r\n", "counts")
+                .find("sec-websocket-protocol: pal\r\n"),
+            std::string::npos);
+  EXPECT_NE(over_tcp("", "unauthenticated").find(" 401 "), std::string::npos);
 }
 
 // ---- Daemons of their own ----

@@ -61,18 +61,23 @@ class Peer {
  public:
   Peer() = default;
   explicit Peer(const Socket& socket);
-  std::string address{};                 // "127.0.0.1:50312"; empty: of a unix socket, or unknown
-  bool local = false;                    // a unix socket
-  std::optional<std::uint32_t> user{};   // of a unix socket: whose process connected
+  std::string address{};                // "127.0.0.1:50312"; empty: of a unix socket, or unknown
+  bool local = false;                   // a unix socket
+  std::optional<std::uint32_t> user{};  // of a unix socket: whose process connected
   std::optional<std::int32_t> process{};
 };
 
 // One request and its answer.
 class Exchange {
  public:
-  Exchange(AnyStream& stream, Request request, const Limits& limits, bool last,
-           const Peer& peer) noexcept
-      : stream_(stream), request_(std::move(request)), limits_(limits), peer_(peer), last_(last) {}
+  Exchange(AnyStream& stream, Request request, const Limits& limits, bool last, const Peer& peer,
+           std::string* rest = nullptr) noexcept
+      : stream_(stream),
+        request_(std::move(request)),
+        limits_(limits),
+        peer_(peer),
+        rest_(rest),
+        last_(last) {}
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
@@ -86,6 +91,14 @@ class Exchange {
   Task<void> begin(Response head);
   Task<void> write(std::string_view piece);
 
+  // Or another protocol: answers 101 with these headers, and gives the connection, with what has
+  // come already behind the request. It ends with the handler.
+  struct Upgraded {
+    AnyStream& stream;
+    std::string rest;
+  };
+  Task<Upgraded> upgrade(Headers headers);
+
   bool begun() const noexcept { return begun_; }
   // The connection ends behind this answer.
   void close_after() noexcept { last_ = true; }
@@ -94,6 +107,7 @@ class Exchange {
   Task<void> finish();
   bool last() const noexcept { return last_; }
   bool streaming() const noexcept { return streaming_; }
+  bool upgraded() const noexcept { return upgraded_; }
 
  private:
   std::string head_of(const Response& response) const;
@@ -103,10 +117,12 @@ class Exchange {
   Request request_;
   const Limits& limits_;
   const Peer& peer_;
+  std::string* rest_;
   bool last_;
   bool begun_ = false;
   bool streaming_ = false;
   bool chunked_ = false;
+  bool upgraded_ = false;
 };
 
 class Handler {
