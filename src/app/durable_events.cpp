@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "tiffany/base/codec.hpp"
+#include "tiffany/core/sleep.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -60,14 +61,17 @@ void DurableEvents::recorded(const Uuid& task, const wal::Entry& record,
   } catch (const std::bad_alloc&) {
     ++untold_;
   }
-  if (level == wal::Level::sync) synced_.set();
+  if (level == wal::Level::sync) urgent_ = true;
+  came_.set();
 }
 
 Task<void> DurableEvents::run(wal::RecordStore& store) {
   for (;;) {
-    co_await synced_.wait();
-    synced_.reset();
-    // Records are synced in their order, so those before are there, too.
+    co_await came_.wait();
+    came_.reset();
+    // What nobody waits for goes to the disk with something else, soon, or is hurried here.
+    if (!urgent_) co_await sleep(kPatience);
+    urgent_ = false;
     std::size_t count = waiting_.size();
     co_await store.flush();
     for (; count > 0 && !waiting_.empty(); --count) {

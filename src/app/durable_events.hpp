@@ -4,10 +4,12 @@
 // be taken back by a crash. docs/decisions/0026-daemon.md has which record is which stage.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <string>
 
+#include "tiffany/base/time.hpp"
 #include "tiffany/durable/host_view.hpp"
 #include "tiffany/engine/task.hpp"
 #include "tiffany/observe/pal.hpp"
@@ -20,6 +22,9 @@ class DurableEvents : public HostWatcher {
  public:
   // Records that wait for the disk; beyond that the oldest are not told.
   static constexpr std::size_t kMostWaiting = 65'536;
+
+  // How late an event may be of which the disk is not told at once.
+  static constexpr Duration kPatience = std::chrono::milliseconds(10);
 
   explicit DurableEvents(observe::Pal& pal) noexcept : pal_(pal) {}
   void recorded(const Uuid& task, const wal::Entry& record, wal::Level level) noexcept override;
@@ -38,7 +43,8 @@ class DurableEvents : public HostWatcher {
 
   observe::Pal& pal_;
   std::deque<Record> waiting_;
-  ManualResetEvent synced_;  // one of them is on its way to the disk
+  ManualResetEvent came_;  // there is one
+  bool urgent_ = false;    // one of them is on its way to the disk
   std::uint64_t untold_ = 0;
 };
 
