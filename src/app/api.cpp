@@ -10,6 +10,7 @@
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/observe/log.hpp"
+#include "tiffany/serve/gzip.hpp"
 #include "tiffany/wal/record.hpp"
 
 namespace tiffany::app {
@@ -306,6 +307,7 @@ Task<void> Api::run(const Route& route, ApiCall& call) {
     co_await parts.audit.add(std::move(line));
   }
   guard_answer(response);
+  http::compress_for(call.request(), response);
   co_await call.exchange().respond(std::move(response));
 }
 
