@@ -1,5 +1,5 @@
-// What comes to a durable task: results of what it asked for, signals, a cancel. The code is shown
-// arrivals one by one in the order of the log, and none that is not on the disk.
+// What comes to a durable task: results of what it asked for, signals, updates, a cancel. The code
+// is shown arrivals one by one in the order of the log, and none that is not on the disk.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,13 @@ struct Slot;
 struct TaskMail;
 
 struct Arrival {
-  enum class Kind : std::uint8_t { slot, signal, cancel };
+  enum class Kind : std::uint8_t { slot, signal, cancel, update };
   Kind kind = Kind::slot;
   bool failed = false;
   bool unknown = false;
   Slot* slot = nullptr;
-  // Of the slot, when that is not known yet; the name of a signal; why the task was cancelled.
+  // Of the slot, when that is not known yet; the name of a signal; why the task was cancelled; the
+  // id of an update.
   std::string id;
   std::string value;
   std::int64_t time = 0;

@@ -10,6 +10,7 @@
 #include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
+#include "durable/updates.hpp"
 #include "tiffany/wal/values.hpp"
 
 namespace tiffany::detail {
@@ -46,6 +47,12 @@ Slot* issue_checkpoint(FlowState& flow, const std::string& given,
   std::string state = given;
   make_recordable(state, "The state of a checkpoint");
   require_nothing_under_way(flow);
+  const Updates* const updates = flow.any_updates();
+  if (updates != nullptr && updates->serving()) {
+    throw Error(Errc::durable_misuse,
+                "A checkpoint cannot be made in the handler of an update: its answer would not be "
+                "known after it. Make it when flow.serve has returned.");
+  }
   if (!flow.waits.finish()) return nullptr;
   auto made = std::make_unique<CheckpointSlot>(flow, site);
   CheckpointSlot* const slot = made.get();
@@ -55,7 +62,9 @@ Slot* issue_checkpoint(FlowState& flow, const std::string& given,
   const std::uint64_t number = flow.generation.checkpoint() + 1;
   const bool whole = flow.signals.size() > wal::kLongestValue;
   records::Checkpoint::write(flow.host.payload, *flow.host.store, state, counted ? number : 0,
-                             flow.signals.json(whole), whole, cancel_of(flow), flow.attributes());
+                             flow.signals.json(whole), whole, cancel_of(flow), flow.attributes(),
+                             updates != nullptr ? updates->waiting_json() : std::string(),
+                             updates != nullptr ? updates->answers_json() : std::string());
   Arrival arrival;
   arrival.slot = slot;
   arrival.time = flow.host.store->clock().now();

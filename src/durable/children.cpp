@@ -16,7 +16,32 @@ namespace tiffany {
 using wal::Level;
 using wal::RecordType;
 
-detail::Slot* detail::issue_child(FlowState& flow, const std::string& type,
+namespace detail {
+namespace {
+
+template <ParentEnd kAtEnd>
+Slot* issue_child_with(FlowState& flow, const std::string& type, const std::string& arguments,
+                       const ValueType& result, const std::source_location& site) {
+  return issue_child(flow, kAtEnd, type, arguments, result, site);
+}
+
+}  // namespace
+
+HandleCall<void>::Issue issue_child_for(ParentEnd at_end) noexcept {
+  switch (at_end) {
+    case ParentEnd::request_cancel:
+      return &issue_child_with<ParentEnd::request_cancel>;
+    case ParentEnd::abandon:
+      return &issue_child_with<ParentEnd::abandon>;
+    case ParentEnd::cancel:
+      break;
+  }
+  return &issue_child_with<ParentEnd::cancel>;
+}
+
+}  // namespace detail
+
+detail::Slot* detail::issue_child(FlowState& flow, ParentEnd at_end, const std::string& type,
                                   const std::string& given, const ValueType& result,
                                   const std::source_location& site) {
   std::string arguments = given;
@@ -32,6 +57,7 @@ detail::Slot* detail::issue_child(FlowState& flow, const std::string& type,
         std::make_unique<ChildSlot>(flow, SlotKind::child, std::move(id), site, uuid, result);
     slot->type_name = type;
     slot->arguments = std::move(arguments);
+    slot->at_end = at_end;
     slot->asked_now = recorded == nullptr;
     return slot;
   };
@@ -43,12 +69,14 @@ detail::Slot* detail::issue_child(FlowState& flow, const std::string& type,
   return &flow.hold_live(make(uuid), command);
 }
 
-std::vector<Uuid> detail::children_of(const FlowState& flow) {
-  std::vector<Uuid> all;
+std::vector<ChildAtEnd> detail::children_of(const FlowState& flow) {
+  std::vector<ChildAtEnd> all;
   for (const auto& slot : flow.slots) {
-    if (slot->kind == SlotKind::child && !slot->arrived) all.push_back(slot->public_id());
+    if (slot->kind != SlotKind::child || slot->arrived) continue;
+    all.push_back({slot->public_id(), static_cast<const ChildSlot&>(*slot).at_end});
   }
-  std::sort(all.begin(), all.end());
+  std::sort(all.begin(), all.end(),
+            [](const ChildAtEnd& a, const ChildAtEnd& b) { return a.id < b.id; });
   return all;
 }
 
@@ -92,6 +120,7 @@ void Children::start(detail::ChildSlot& slot) {
     return refuse(error.what());
   }
   HostedTask& made = host_.starts.add(*type, slot.uuid, slot.flow.log.id);
+  made.at_end = slot.at_end;
   // A child that the parent's log names may have run, though its own records are lost. A child
   // that the log does not name is new: the records of its parent have no gap.
   const std::string& damage = host_.store->found().unresolved;
@@ -116,25 +145,47 @@ void Children::ended(const HostedTask& child) {
                              child.status != DurableStatus::completed);
 }
 
-// A crash in here leaves a parent that has not ended, which cancels the same children again.
-Task<void> Children::cancel(Uuid id) {
-  expected_.erase(id);  // nobody is told
-  HostedTask* const child = host_.tasks.find(id);
+// Crash case: code that comes back and does not wait any more has made no child live.
+void Children::start_abandoned(FlowState& parent) {
+  std::vector<detail::ChildSlot*> lost;
+  for (const auto& slot : parent.slots) {
+    if (slot->kind != detail::SlotKind::child || slot->live || slot->arrived) continue;
+    auto& child = static_cast<detail::ChildSlot&>(*slot);
+    if (child.at_end != ParentEnd::abandon || host_.tasks.find(child.uuid) != nullptr) continue;
+    lost.push_back(&child);
+  }
+  std::sort(lost.begin(), lost.end(),
+            [](const auto* a, const auto* b) { return a->command < b->command; });
+  for (detail::ChildSlot* child : lost) parent.waits.go_live(*child);
+}
+
+// A crash in here leaves a parent that has not ended, which does the same to the same children.
+Task<void> Children::end(ChildAtEnd which) {
+  expected_.erase(which.id);  // nobody is told
+  HostedTask* const child = host_.tasks.find(which.id);
   if (child == nullptr || child->log.ended) co_return;
   if (child->status == DurableStatus::quarantined) co_return;  // nothing is appended to its log
   const Held held(*child);
+  if (which.what == ParentEnd::abandon) {
+    // Crash case: the next process starts a child that a log names only for a parent that has not
+    // ended.
+    co_await host_.store->flush();
+    co_return;
+  }
   co_await host_.messages.send(child, false, "its parent ended", std::string());
+  if (which.what == ParentEnd::request_cancel) co_return;
   while (!child->log.ended && child->status <= DurableStatus::queued && child->broken == nullptr) {
     child->done.reset();
     co_await child->done.wait();
   }
 }
 
-std::vector<Uuid> Children::of(const HostedTask& parent) const {
+std::vector<ChildAtEnd> Children::of(const HostedTask& parent) const {
   if (parent.flow != nullptr) return detail::children_of(*parent.flow);
-  std::vector<Uuid> all;
+  std::vector<ChildAtEnd> all;
   for (const HostedTask* each : host_.tasks) {
-    if (each->parent == parent.log.id && !each->log.ended) all.push_back(each->log.id);
+    if (each->parent != parent.log.id || each->log.ended) continue;
+    all.push_back({each->log.id, each->at_end});
   }
   return all;
 }

@@ -1,4 +1,5 @@
-// Children: durable tasks that another one started and awaits, and that do not outlive it.
+// Children: durable tasks that another one started and awaits. What becomes of them when it ends is
+// said where they are spawned (ChildOptions).
 #pragma once
 
 #include <unordered_map>
@@ -8,6 +9,12 @@
 #include "durable/slot.hpp"
 
 namespace tiffany {
+
+// A child of a task that ends.
+struct ChildAtEnd {
+  Uuid id;
+  ParentEnd what = ParentEnd::cancel;
+};
 
 class Children {
  public:
@@ -20,10 +27,13 @@ class Children {
   void adopt(detail::ChildSlot& slot);
   // The child has ended, and its parent is told.
   void ended(const HostedTask& child);
-  // Of a parent that ends. Returns when the child has ended.
-  Task<void> cancel(Uuid id);
+  // Of a parent whose code has ended: those that go on, and that a process before asked for and may
+  // not have started.
+  void start_abandoned(FlowState& parent);
+  // Of a parent that ends. Returns when the child has ended, or as far as it is to be awaited.
+  Task<void> end(ChildAtEnd child);
   // Those that have not ended.
-  std::vector<Uuid> of(const HostedTask& parent) const;
+  std::vector<ChildAtEnd> of(const HostedTask& parent) const;
 
  private:
   void start(detail::ChildSlot& slot);

@@ -6,6 +6,7 @@
 
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
+#include "durable/updates.hpp"
 #include "tiffany/base/assert.hpp"
 #include "tiffany/engine/spawn.hpp"
 
@@ -28,6 +29,7 @@ void Eviction::waits(FlowState& flow) {
 
 bool Eviction::idle(const FlowState& flow) const noexcept {
   if (!flow.waits.waits_for_outside() || !flow.arrivals.empty()) return false;
+  if (flow.any_updates() != nullptr && flow.any_updates()->busy()) return false;
   const std::int64_t now = host_.store->clock().now();
   return std::all_of(flow.slots.begin(), flow.slots.end(), [now](const auto& slot) {
     if (slot->arrived) return true;

@@ -214,7 +214,7 @@ FlowQuery& FlowQuery::operator=(FlowQuery&& other) noexcept {
 FlowQuery::~FlowQuery() {
   if (all_ != nullptr) all_->remove(number_);
 }
-FlowQuery Flow::on_query(std::string name, std::function<std::string()> answer) {
+FlowQuery FlowMessages::on_query(std::string name, std::function<std::string()> answer) {
   detail::require_name(name, "The name of a query");
   const std::uint64_t number = state_->code.queries().add(std::move(name), std::move(answer));
   return FlowQuery(state_->code.answers, number);

@@ -6,6 +6,7 @@
 #include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
+#include "durable/updates.hpp"
 #include "tiffany/core/cancel.hpp"
 
 namespace tiffany {
@@ -129,6 +130,7 @@ void FlowState::broken(const std::exception_ptr& error) noexcept { host.runs.bro
 
 void FlowState::require_own_code() const {
   if (host.scheduler->running() == task && !steps.runs_here()) return;
+  if (updates_ != nullptr && updates_->handling()) return;
   throw Error(Errc::durable_misuse,
               "A Flow was used outside of the code of its task, in a step perhaps. Use it in "
               "Durable coroutines only.");
@@ -148,6 +150,7 @@ void FlowState::check_cancelled() const {
 }
 
 void FlowState::leave_code() {
+  if (updates_ != nullptr && updates_->handling()) throw detail::HandlerLeft();
   waits.leave_code();
   host.scheduler->throw_cancelled();
 }

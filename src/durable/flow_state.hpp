@@ -23,6 +23,10 @@ namespace tiffany {
 
 class HostCore;
 struct DurableType;
+struct ChildAtEnd;
+namespace detail {
+class Updates;
+}
 
 // What the log of a task says of the rules it is written by ("rules" of its Spawn). None: signals
 // that are waited for are not recorded, and attempts that a process did not survive are not
@@ -72,6 +76,8 @@ class FlowState {
     bool due() const noexcept { return why.has_value() && shields == 0; }
   } cancel;
   detail::TimedScopes scopes;
+  detail::Updates& updates();
+  detail::Updates* any_updates() const noexcept { return updates_.get(); }  // null: none has come
   std::vector<Uuid> kept_promises;  // which the host knows until the code is gone
 
   // Of the task, as recorded: an object; empty when there are none.
@@ -117,6 +123,7 @@ class FlowState {
 
  private:
   void take(std::unique_ptr<detail::Slot> slot, const detail::Command* recorded);
+  std::unique_ptr<detail::Updates> updates_;  // null: there was none
 };
 
 namespace detail {
@@ -125,8 +132,9 @@ namespace detail {
 Slot* issue_timer(FlowState& flow, Duration delay, const std::source_location& site);
 Slot* issue_promise(FlowState& flow, const std::string& name, const ValueType& type,
                     const std::source_location& site);
-Slot* issue_child(FlowState& flow, const std::string& type, const std::string& arguments,
-                  const ValueType& result, const std::source_location& site);
+Slot* issue_child(FlowState& flow, ParentEnd at_end, const std::string& type,
+                  const std::string& arguments, const ValueType& result,
+                  const std::source_location& site);
 Slot* issue_checkpoint(FlowState& flow, const std::string& state, const std::source_location& site);
 int issue_version(FlowState& flow, std::string_view change, int oldest, int newest,
                   const std::source_location& site);
@@ -134,7 +142,7 @@ struct FlowAccess {
   static FlowState& of(Flow& flow) noexcept { return *flow.state_; }
 };
 // Those that have not ended, in a fixed order.
-std::vector<Uuid> children_of(const FlowState& flow);
+std::vector<ChildAtEnd> children_of(const FlowState& flow);
 
 }  // namespace detail
 

@@ -8,6 +8,7 @@
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
 #include "durable/records.hpp"
+#include "durable/updates.hpp"
 #include "tiffany/wal/record.hpp"
 #include "tiffany/wal/values.hpp"
 
@@ -151,9 +152,18 @@ void FlowState::load(const std::vector<std::string>& lines) {
       case RecordType::Approval:
         if (std::optional<records::Sent> sent = records::Sent::read(fields)) {
           Arrival arrival;
-          arrival.kind = sent->signal ? Arrival::Kind::signal : Arrival::Kind::cancel;
-          arrival.id = std::move(sent->name);
-          if (sent->signal) arrival.value = host.store->value_of(sent->value);
+          if (sent->what != records::Sent::What::cancel) {
+            arrival.value = host.store->value_of(sent->value);
+          }
+          if (sent->what == records::Sent::What::update) {
+            arrival.kind = Arrival::Kind::update;
+            arrival.id = std::move(sent->update);
+            updates().loaded(arrival.id, std::move(sent->name), arrival.value);
+          } else {
+            const bool signal = sent->what == records::Sent::What::signal;
+            arrival.kind = signal ? Arrival::Kind::signal : Arrival::Kind::cancel;
+            arrival.id = std::move(sent->name);
+          }
           came(std::move(arrival));
         } else {
           settled();
@@ -165,6 +175,13 @@ void FlowState::load(const std::vector<std::string>& lines) {
         code.saved = host.store->value_of(checkpoint.state);
         signals.read(checkpoint.mailbox);
         cancel.why = std::move(checkpoint.cancelled);
+        if (updates_ != nullptr) updates_->clear();
+        if (!checkpoint.updates.empty()) {
+          updates().read_waiting(host.store->value_of(checkpoint.updates));
+        }
+        if (!checkpoint.answers.empty()) {
+          updates().read_answers(host.store->value_of(checkpoint.answers));
+        }
         if (HostedTask* const entry = host.tasks.find(log.id)) {
           host.search.set(*entry, Search::read(checkpoint.attributes));
         }

@@ -72,6 +72,9 @@ Task<wal::BackupReport> Host::backup(std::string directory) {
 Task<std::string> Host::ask_json(Uuid task, std::string name) {
   return kept(core_, core_->messages.ask(task, std::move(name)));
 }
+Task<std::string> Host::update_json(Uuid task, std::string name, std::string request, Uuid update) {
+  return kept(core_, core_->messages.update(task, std::move(name), std::move(request), update));
+}
 std::string Host::query(Uuid task, std::string_view name) {
   return core_->messages.query(task, name);
 }
@@ -105,8 +108,18 @@ Task<std::string> ask_of_ref(std::weak_ptr<HostCore> ref, Uuid id, std::string n
   co_return co_await host->messages.ask(id, std::move(name));
 }
 
+Task<std::string> update_of_ref(std::weak_ptr<HostCore> ref, Uuid task, std::string name,
+                                std::string request, Uuid update) {
+  const std::shared_ptr<HostCore> host = host_of_ref(ref);
+  co_return co_await host->messages.update(task, std::move(name), std::move(request), update);
+}
+
 }  // namespace
 
+Task<std::string> AnyDurableRef::update_json(std::string name, std::string request,
+                                             Uuid update) const {
+  return update_of_ref(host_, id_, std::move(name), std::move(request), update);
+}
 Task<void> AnyDurableRef::cancel(std::string why) const {
   return cancel_of_ref(host_, id_, std::move(why));
 }

@@ -44,8 +44,9 @@ struct HostedTask {
   // It had ended when the log was opened, or is in the archive: its result, or why it has none, is
   // not in `detail` but is read when somebody asks, see Results::end_of.
   bool unread = false;
-  bool counted = false;        // by Admission, as one that runs
-  bool promises_read = false;  // PromiseTable has what its log says of its promises
+  bool counted = false;                  // by Admission, as one that runs
+  ParentEnd at_end = ParentEnd::cancel;  // of a child
+  bool promises_read = false;            // PromiseTable has what its log says of its promises
   std::uint32_t changing = 0;  // it is being started, paused, resumed, retried, killed, or ends
   std::uint32_t held = 0;      // so many look at it across a suspension: it stays where it is
   struct Archived {

@@ -70,7 +70,7 @@ class NotedEffects final : public FlowEffects {
     return false;
   }
   void delivered(const FlowState& flow, const detail::Arrival& arrival) override {
-    constexpr std::string_view kWhat[] = {"result of ", "signal ", "cancel: "};
+    constexpr std::string_view kWhat[] = {"result of ", "signal ", "cancel: ", "update "};
     const std::string& about = arrival.slot != nullptr ? arrival.slot->id : arrival.id;
     seen_.events.push_back(wal::text_of_time(flow.code.now) + " " +
                            std::string(kWhat[static_cast<int>(arrival.kind)]) + about +

@@ -26,11 +26,11 @@ Task<void> Lifecycle::kill(Uuid id, std::string why) {
 // Shielded: a caller that is cancelled leaves no task without an end whose code is gone.
 Task<void> Lifecycle::kill_now(HostedTask* task, std::string why) {
   const Changing changing(*task, host_.changed);
-  const std::vector<Uuid> children = host_.children.of(*task);
+  const std::vector<ChildAtEnd> children = host_.children.of(*task);
   co_await host_.runs.stop(*task);
   if (task->log.ended) co_return;
   // First, so that none is left when we die before the end is recorded.
-  for (const Uuid& child : children) co_await host_.children.cancel(child);
+  for (const ChildAtEnd& child : children) co_await host_.children.end(child);
   std::string payload;
   records::End::abort(payload, "killed", why, {});
   co_await host_.record(*task, RecordType::TaskAbort, payload);

@@ -1,12 +1,16 @@
-// What is sent to tasks: signals, cancels, queries.
+// What is sent to tasks: signals, cancels, queries, updates.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "durable/hosted_task.hpp"
 
 namespace tiffany {
+namespace detail {
+struct KnownUpdate;
+}
 
 class Messages {
  public:
@@ -18,8 +22,14 @@ class Messages {
   std::string query(Uuid id, std::string_view name);
   // The same when the code of the task has come to the end of its log.
   Task<std::string> ask(Uuid id, std::string name);
+  // Gives the answer, which is on the disk. `id`: nil for a fresh one.
+  Task<std::string> update(Uuid task, std::string name, std::string request, Uuid id);
 
  private:
+  std::shared_ptr<detail::KnownUpdate> accept_update(HostedTask& task, const std::string& name,
+                                                     const std::string& request,
+                                                     const std::string& id);
+
   HostCore& host_;
 };
 

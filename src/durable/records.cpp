@@ -78,6 +78,7 @@ void Spawn::write(std::string& out, wal::RecordStore& store, std::string_view na
   if (marks.priority) payload.raw("priority", std::to_string(*marks.priority));
   if (marks.until != 0) payload.text("until", wal::text_of_time(marks.until));
   if (!marks.attributes.empty()) payload.raw("attributes", marks.attributes);
+  if (!marks.at_end.empty()) payload.text("at_end", marks.at_end);
 }
 Spawn Spawn::read(const Fields& fields) {
   Spawn spawn;
@@ -93,6 +94,7 @@ Spawn Spawn::read(const Fields& fields) {
   }
   spawn.marks.until = time_in(fields, "until");
   spawn.marks.attributes = fields.raw("attributes");
+  spawn.marks.at_end = fields.text("at_end");
   return spawn;
 }
 
@@ -145,10 +147,19 @@ void Sent::write(std::string& out, wal::RecordStore& store, bool signal, std::st
   payload.text(signal ? "signal" : "cancel", name);
   if (signal) payload.value("value", store, value);
 }
+void Sent::write_update(std::string& out, wal::RecordStore& store, std::string_view name,
+                        std::string_view id, const std::string& request) {
+  Payload(out).text("update", name).text("id", id).value("value", store, request);
+}
 std::optional<Sent> Sent::read(const Fields& fields) {
-  if (fields.has("signal"))
-    return Sent{true, fields.text("signal"), std::string(fields.raw("value"))};
-  if (fields.has("cancel")) return Sent{false, fields.text("cancel"), std::string()};
+  if (fields.has("signal")) {
+    return Sent{What::signal, fields.text("signal"), std::string(fields.raw("value")), {}};
+  }
+  if (fields.has("cancel")) return Sent{What::cancel, fields.text("cancel"), {}, {}};
+  if (fields.has("update")) {
+    return Sent{What::update, fields.text("update"), std::string(fields.raw("value")),
+                fields.text("id")};
+  }
   return std::nullopt;
 }
 
@@ -185,6 +196,14 @@ void Asked::attribute(std::string& out, std::string_view id, std::string_view na
 void Asked::version(std::string& out, std::string_view id, int value) {
   Payload(out).text("op", "version").text("id", id).raw("value", std::to_string(value));
 }
+void Asked::answer(std::string& out, wal::RecordStore& store, std::string_view id,
+                   std::string_view hash, const std::string& value, bool failed,
+                   const detail::Failure& failure) {
+  Payload payload(out);
+  payload.text("op", "answer").text("id", id).text("hash", hash);
+  add_result(payload, store, value, failed);
+  if (failed) add_failure(payload, &failure);
+}
 std::string Asked::pause() { return R"("op":"pause","by":"operator")"; }
 std::string Asked::resume() { return R"("op":"resume","by":"operator")"; }
 std::string Asked::retry(std::string_view from) {
@@ -194,7 +213,7 @@ std::string Asked::retry(std::string_view from) {
 }
 bool Asked::by_code() const noexcept {
   return op == "timer" || op == "promise" || op == "spawn" || op == "version" || op == "signal" ||
-         op == "attribute";
+         op == "attribute" || op == "answer";
 }
 Asked Asked::read(const Fields& fields) {
   Asked asked;
@@ -211,13 +230,16 @@ Asked Asked::read(const Fields& fields) {
 
 void Checkpoint::write(std::string& out, wal::RecordStore& store, const std::string& state,
                        std::uint64_t number, const std::string& mailbox, bool whole,
-                       const std::optional<std::string>& cancelled, const std::string& attributes) {
+                       const std::optional<std::string>& cancelled, const std::string& attributes,
+                       const std::string& updates, const std::string& answers) {
   Payload payload(out);
   payload.value("state", store, state);
   if (number != 0) payload.raw("number", std::to_string(number));
   whole ? payload.value("mailbox", store, mailbox) : payload.raw("mailbox", mailbox);
   if (cancelled) payload.text("cancelled", *cancelled);
   if (!attributes.empty()) payload.raw("attributes", attributes);
+  if (!updates.empty()) payload.value("updates", store, updates);
+  if (!answers.empty()) payload.value("answers", store, answers);
 }
 Checkpoint Checkpoint::read(const Fields& fields) {
   Checkpoint checkpoint;
@@ -226,6 +248,8 @@ Checkpoint Checkpoint::read(const Fields& fields) {
   checkpoint.mailbox = fields.raw("mailbox");
   if (fields.has("cancelled")) checkpoint.cancelled = fields.text("cancelled");
   checkpoint.attributes = fields.raw("attributes");
+  checkpoint.updates = fields.raw("updates");
+  checkpoint.answers = fields.raw("answers");
   return checkpoint;
 }
 

@@ -36,6 +36,7 @@ struct Spawn {
     std::optional<std::uint8_t> priority{};
     std::int64_t until = 0;
     std::string attributes;  // an object; empty: none
+    std::string at_end;      // of a child: "request_cancel", "abandon"; empty: it is cancelled
   } marks{};
 
   static void write(std::string& out, wal::RecordStore& store, std::string_view name, int version,
@@ -72,14 +73,18 @@ struct Result {
   static Result read(const Fields& fields);
 };
 
-// Resumed: a signal or a cancel that was sent to the task.
+// Resumed: a signal, a cancel or an update that was sent to the task.
 struct Sent {
-  bool signal = false;
-  std::string name;   // of the signal; why the task is cancelled
-  std::string value;  // of the signal, as recorded
+  enum class What : std::uint8_t { signal, cancel, update };
+  What what = What::signal;
+  std::string name;    // of the signal or the update; why the task is cancelled
+  std::string value;   // of the signal, or the request; as recorded
+  std::string update;  // the id of the update
 
   static void write(std::string& out, wal::RecordStore& store, bool signal, std::string_view name,
                     const std::string& value);
+  static void write_update(std::string& out, wal::RecordStore& store, std::string_view name,
+                           std::string_view id, const std::string& request);
   // None: it is a Result.
   static std::optional<Sent> read(const Fields& fields);
 };
@@ -105,6 +110,10 @@ struct Asked {
   static void attribute(std::string& out, std::string_view id, std::string_view name,
                         std::string_view value, std::string_view hash);
   static void version(std::string& out, std::string_view id, int value);
+  // What an update was answered with: `id` is "update " and its id.
+  static void answer(std::string& out, wal::RecordStore& store, std::string_view id,
+                     std::string_view hash, const std::string& value, bool failed,
+                     const detail::Failure& failure);
   static std::string pause();
   static std::string resume();
   static std::string retry(std::string_view from);
@@ -119,12 +128,16 @@ struct Checkpoint {
   std::string mailbox;  // pairs of a name and a value; as recorded
   std::optional<std::string> cancelled;
   std::string attributes;  // an object; empty: none
+  // Of updates: see Updates::waiting_json, answers_json; as recorded, empty: none.
+  std::string updates;
+  std::string answers;
 
   // `number` zero: by the older rules, without one. `whole`: the mailbox may be put beside the
   // record.
   static void write(std::string& out, wal::RecordStore& store, const std::string& state,
                     std::uint64_t number, const std::string& mailbox, bool whole,
-                    const std::optional<std::string>& cancelled, const std::string& attributes);
+                    const std::optional<std::string>& cancelled, const std::string& attributes,
+                    const std::string& updates, const std::string& answers);
   static Checkpoint read(const Fields& fields);
 };
 

@@ -10,6 +10,7 @@
 #include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
+#include "durable/updates.hpp"
 #include "tiffany/base/assert.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/structure/blocks.hpp"
@@ -195,6 +196,7 @@ Task<void> Runs::run(HostedTask* entry) {
     entry->failure = std::move(failed.failure);
   }
   if (flow.code.answers != nullptr) flow.code.answers->clear();  // what they look at is gone
+  if (flow.any_updates() != nullptr) flow.any_updates()->handlers->clear();
   // Steps refer to the flow, and do not outlive the code.
   if (flow.steps.any_behind()) co_await shield(flow.steps.end_behind());
   if (stopped) host_.scheduler->throw_cancelled();
@@ -202,8 +204,8 @@ Task<void> Runs::run(HostedTask* entry) {
   if (flow.waits.unwinding() || entry->broken != nullptr) co_return;
   if (flow.comparison.stopped() || !flow.waits.finish()) co_return;
   if (!host_.effects->ended(*entry, status, result)) co_return;
-  // Children do not outlive their parent.
-  for (const Uuid& child : detail::children_of(flow)) co_await host_.children.cancel(child);
+  host_.children.start_abandoned(flow);
+  for (const ChildAtEnd& child : detail::children_of(flow)) co_await host_.children.end(child);
   co_await shield(record_end(&flow, entry, status, std::move(result)));
 }
 
@@ -281,6 +283,7 @@ void Runs::leave(HostedTask& task) {
   task.broken = std::make_exception_ptr(
       Error(Errc::durable_stopped, "The host of task " + task.log.id.text() + " was closed."));
   task.done.set();
+  host_.changed.set();  // for those who wait until the code is there
 }
 
 }  // namespace tiffany

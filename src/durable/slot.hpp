@@ -152,6 +152,7 @@ struct ChildSlot final : public AwaitedSlot {
   bool outlives_handle() const noexcept override { return true; }  // it is ended with its parent
   std::string type_name;
   std::string arguments;
+  ParentEnd at_end = ParentEnd::cancel;
   bool asked_now = false;  // by the code that runs, not by that of an earlier process
 };
 

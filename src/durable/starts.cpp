@@ -16,6 +16,14 @@ namespace tiffany {
 using wal::Level;
 using wal::RecordType;
 
+namespace {
+
+// "at_end" of the first record of a child.
+constexpr const char* kAbandoned = "abandon";
+constexpr const char* kAskedToCancel = "request_cancel";
+
+}  // namespace
+
 Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, StartOptions options) {
   host_.require_open("Starting a durable task");
   detail::require_name(type, "The name of a type of durable tasks");
@@ -161,6 +169,9 @@ std::int64_t Starts::end_of(Duration timeout) const noexcept {
 // A fork is another task, which was not started with that timeout.
 void Starts::mark(HostedTask& entry, const records::Spawn& begun) {
   entry.priority = begun.marks.priority;
+  entry.at_end = begun.marks.at_end == kAbandoned       ? ParentEnd::abandon
+                 : begun.marks.at_end == kAskedToCancel ? ParentEnd::request_cancel
+                                                        : ParentEnd::cancel;
   const std::int64_t until = begun.fork_of.empty() ? begun.marks.until : 0;
   if (begun.marks.key.empty() && until == 0 && begun.marks.attributes.empty()) return;
   entry.marks = std::make_unique<HostedTask::Marks>();
@@ -172,6 +183,8 @@ void Starts::mark(HostedTask& entry, const records::Spawn& begun) {
 records::Spawn::Marks Starts::marks_of(const HostedTask& entry) {
   records::Spawn::Marks marks;
   marks.priority = entry.priority;
+  if (entry.at_end == ParentEnd::abandon) marks.at_end = kAbandoned;
+  if (entry.at_end == ParentEnd::request_cancel) marks.at_end = kAskedToCancel;
   if (entry.marks == nullptr) return marks;
   marks.key = entry.marks->key;
   marks.until = entry.marks->until;

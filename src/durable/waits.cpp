@@ -7,6 +7,7 @@
 #include "durable/effects.hpp"
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
+#include "durable/updates.hpp"
 #include "tiffany/base/hash.hpp"
 
 namespace tiffany {
@@ -57,6 +58,7 @@ bool Waits::cancel_comes_first() noexcept {
 bool Waits::advance() {
   for (;;) {
     if (unwinding_) return false;
+    if (!handle_updates()) return false;
     if (!held_ && call_->ready()) return true;
     if (flow_.waits_end() && call_->cancellable()) {
       return flow_.steps.stop(flow_.cancel.due() ? "its task was cancelled"
@@ -72,6 +74,15 @@ bool Waits::advance() {
   }
 }
 
+// Code that waits for a checkpoint is about to go: the code after it handles what has come. False:
+// code and log differ, and the task has been stopped.
+bool Waits::handle_updates() {
+  detail::Updates* const updates = flow_.any_updates();
+  if (updates == nullptr || !updates->any_waiting() || !call_->cancellable()) return true;
+  updates->handle_all();
+  return !flow_.comparison.stopped();
+}
+
 // The time of the code is that of its last arrival. It is the same in every replay.
 void Waits::deliver(Arrival& arrival) {
   flow_.code.now = arrival.time;
@@ -85,6 +96,9 @@ void Waits::deliver(Arrival& arrival) {
     case Arrival::Kind::cancel:
       if (!flow_.cancel.why) flow_.cancel.why = std::move(arrival.id);
       held_ = false;
+      return;
+    case Arrival::Kind::update:
+      flow_.updates().arrived(arrival.id);
       return;
     case Arrival::Kind::slot:
       break;

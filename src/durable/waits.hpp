@@ -45,6 +45,7 @@ class Waits {
  private:
   bool cancel_comes_first() noexcept;
   bool advance();
+  bool handle_updates();
   void deliver(detail::Arrival& arrival);
   void caught_up();
   void go_on() noexcept;

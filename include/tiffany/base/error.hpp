@@ -79,8 +79,11 @@ namespace tiffany {
   X(durable_stopped, 316, "a durable task does not run: it is paused, or its log is wrong")  \
   X(durable_misuse, 317, "a durable task was used in a way that its log cannot record")      \
   X(scope_timed_out, 318, "the time of a scope of a durable task is over")                   \
+  X(update_refused, 319, "a durable task refused an update; nothing of it is in the log")    \
   X(start_conflict, 320, "the id of a start belongs to another durable task already")        \
-  X(id_retired, 321, "the durable task of that id has ended and has left the archive")
+  X(id_retired, 321, "the durable task of that id has ended and has left the archive")       \
+  X(update_conflict, 322, "the id of an update belongs to another update of the task")       \
+  X(too_many_updates, 323, "too many updates of a durable task wait for an answer")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,

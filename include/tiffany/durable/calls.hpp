@@ -237,8 +237,6 @@ Slot* issue_timer(FlowState&, const std::string&, const std::string&, const Valu
                   const std::source_location&);
 Slot* issue_promise(FlowState&, const std::string&, const std::string&, const ValueType&,
                     const std::source_location&);
-Slot* issue_child(FlowState&, const std::string&, const std::string&, const ValueType&,
-                  const std::source_location&);
 
 // co_await flow.sleep(d). When it ends is recorded: a process that starts later waits for the rest.
 class [[nodiscard("sleep does nothing until awaited")]] SleepCall final : public AwaitSlot<void> {

@@ -18,6 +18,7 @@
 
 #include "tiffany/base/codec.hpp"
 #include "tiffany/base/uuid.hpp"
+#include "tiffany/durable/durable.hpp"
 #include "tiffany/durable/host_options.hpp"
 #include "tiffany/durable/names.hpp"
 #include "tiffany/durable/step.hpp"
@@ -25,9 +26,17 @@
 
 namespace tiffany {
 
+class Flow;
 class HostCore;
 
 namespace detail {
+
+// A function of a durable task, as what it is compared by.
+using AnyFunction = void (*)();
+template <class R, class... As>
+AnyFunction any_function(Durable<R> (*body)(Flow&, As...)) noexcept {
+  return reinterpret_cast<AnyFunction>(body);
+}
 
 template <class T>
 Task<T> decoded(Task<std::string> json) {
@@ -78,6 +87,15 @@ class AnyDurableRef {
   Task<T> ask(const QueryName<T>& name) const {
     return detail::decoded<T>(ask_json(name.string()));
   }
+  // What the task does with the request, which it may refuse. See Host::update.
+  template <class Q, class A, class V>
+  Task<A> update(const UpdateName<Q, A>& name, V&& request, Uuid update = Uuid()) const {
+    detail::refuse_destroyed_twice<V>();
+    static_assert(detail::kFits<Q, detail::Unmoved<V>>,
+                  "the request is not of the type that the update takes");
+    const Q& typed = static_cast<const Q&>(detail::unmoved(request));
+    return detail::decoded<A>(update_json(name.string(), to_json(typed), update));
+  }
   Task<void> cancel(std::string why) const;
   std::optional<DurableInfo> info() const;
 
@@ -87,6 +105,7 @@ class AnyDurableRef {
  private:
   Task<void> signal_json(std::string name, std::string value) const;
   Task<std::string> ask_json(std::string name) const;
+  Task<std::string> update_json(std::string name, std::string request, Uuid update) const;
 
   std::weak_ptr<HostCore> host_;
   Uuid id_;

@@ -16,11 +16,8 @@
 //   auto won = co_await flow.any(one, other)                             which of them succeeded
 //                                                                        first
 //   auto [a, b] = co_await flow.gather(one, other)                       all of them
-//   Signal s = co_await flow.signal<Signal>("changed");
-//   auto s = co_await flow.signal_within<Signal>(24h, "changed");        or TimedOut: perhaps
-//                                                                        nobody sent one
-//   auto s = co_await flow.begin_signal<Signal>("changed");              a handle of it, to race
-//   co_await flow.wait_until([&] { return paid && packed; });
+//   Signal s = co_await flow.signal<Signal>("changed");                  what others say to it:
+//                                                                        durable/flow_messages.hpp
 //   co_await flow.checkpoint(state);                                     forgets what came before,
 //                                                                        and begins anew
 //   flow.now(), flow.random(), flow.uuid(), flow.version("change", 1, 2)
@@ -44,7 +41,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -58,16 +54,18 @@
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/random.hpp"
 #include "tiffany/base/time.hpp"
+#include "tiffany/base/type_name.hpp"
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/durable/attributes.hpp"
 #include "tiffany/durable/begin_step.hpp"
 #include "tiffany/durable/calls.hpp"
+#include "tiffany/durable/child_options.hpp"
 #include "tiffany/durable/durable.hpp"
+#include "tiffany/durable/durable_ref.hpp"
 #include "tiffany/durable/flow_guards.hpp"
-#include "tiffany/durable/names.hpp"
+#include "tiffany/durable/flow_messages.hpp"
 #include "tiffany/durable/scope_call.hpp"
 #include "tiffany/durable/several_calls.hpp"
-#include "tiffany/durable/signal_calls.hpp"
 #include "tiffany/durable/step.hpp"
 
 namespace tiffany {
@@ -86,14 +84,24 @@ const std::string* saved_state(FlowState& flow);
 void set_attribute(FlowState& flow, const std::string& name, const Attribute& value,
                    const std::source_location& site);
 Durable<void> make_checkpoint(FlowState& flow, std::string state, std::source_location site);
+HandleCall<void>::Issue issue_child_for(ParentEnd at_end) noexcept;
+Durable<Uuid> start_from(FlowState& flow, std::string type, std::string arguments,
+                         std::source_location site);
+// As the registry of the host has it.
+std::string type_for(FlowState& flow, AnyFunction function, std::string_view what);
+std::weak_ptr<HostCore> host_of(FlowState& flow);
+template <class R>
+Durable<DurableRef<R>> start_typed_from(FlowState& flow, std::string type, std::string arguments,
+                                        std::source_location site) {
+  const Uuid id = co_await start_from(flow, std::move(type), std::move(arguments), site);
+  co_return DurableRef<R>(host_of(flow), id);
+}
 struct FlowAccess;  // for durable tasks of the library itself
 
 }  // namespace detail
 
-class Flow {
+class Flow : public FlowMessages {
  public:
-  using Site = std::source_location;
-
   // With the place where it is written.
   struct TypeName {
     TypeName(const char* name, Site at = Site::current()) : text(name), site(at) {}
@@ -103,9 +111,7 @@ class Flow {
   };
   using StepName = TypeName;
 
-  explicit Flow(FlowState& state) noexcept : state_(&state) {}
-  Flow(const Flow&) = delete;
-  Flow& operator=(const Flow&) = delete;
+  explicit Flow(FlowState& state) noexcept : FlowMessages(state) {}
 
   // Runs `fn`, or gives what it gave when it ran before. `fn` takes nothing or an Attempt&, and
   // returns a value or a Task of one. See durable/step.hpp for retries, timeouts and what an effect
@@ -157,13 +163,34 @@ class Flow {
     return detail::HandleCall<T>(*state_, &detail::issue_promise, std::move(name), std::string(),
                                  site);
   }
-  // Another durable task, by the name it is registered with. It is cancelled when this one ends
-  // before it.
+  // Another durable task, by the name it is registered with. When this one ends before it, it is
+  // cancelled, or what the options say. Crash: it is started once, and awaited by the same handle.
   template <class T, class... Args>
   detail::HandleCall<T> spawn(TypeName type, Args&&... args) {
+    return spawn<T>(ChildOptions(), std::move(type), std::forward<Args>(args)...);
+  }
+  template <class T, class... Args>
+  detail::HandleCall<T> spawn(ChildOptions options, TypeName type, Args&&... args) {
     (detail::refuse_destroyed_twice<Args>(), ...);
-    return detail::HandleCall<T>(*state_, &detail::issue_child, std::move(type.text),
+    return detail::HandleCall<T>(*state_, detail::issue_child_for(options.at_end()),
+                                 std::move(type.text),
                                  detail::arguments_json(detail::unmoved(args)...), type.site);
+  }
+  // Starts a durable task that is nobody's child: it goes on whatever becomes of this one. Returns
+  // when it is on the disk; the start is a step with the name "start TYPE", and throws StepFailed
+  // when it is refused. Crash: it is started once, because its id is made of that of the step.
+  template <class R, class... As, class... Args>
+  Durable<DurableRef<R>> start(Durable<R> (*body)(Flow&, As...), Args&&... args) {
+    (detail::refuse_destroyed_twice<Args>(), ...);
+    return detail::start_typed_from<R>(
+        *state_, detail::type_for(*state_, detail::any_function(body), type_name<decltype(body)>()),
+        detail::Parameters<As...>::json(detail::unmoved(args)...), Site::current());
+  }
+  template <class... Args>
+  Durable<Uuid> start(TypeName type, Args&&... args) {
+    (detail::refuse_destroyed_twice<Args>(), ...);
+    return detail::start_from(*state_, std::move(type.text),
+                              detail::arguments_json(detail::unmoved(args)...), type.site);
   }
 
   // All values in the order of the handles, as Gathered, or as a vector for a vector; or what the
@@ -200,64 +227,6 @@ class Flow {
   template <class T>
   auto any(const std::vector<DurableHandle<T>>& handles, Site site = Site::current()) {
     return detail::FirstOfMany<T>(*state_, detail::First::success, detail::slots_of(handles), site);
-  }
-
-  // The next value that came under that name.
-  template <class T>
-  detail::SignalCall<T> signal(std::string name, Site site = Site::current()) {
-    return detail::SignalCall<T>(*state_, std::move(name), site);
-  }
-  template <class T>
-  detail::SignalCall<T> signal(const SignalName<T>& name, Site site = Site::current()) {
-    return detail::SignalCall<T>(*state_, name.string(), site);
-  }
-  // Asks for the next value under that name and gives a handle, for races with timers, steps,
-  // children and other signals. Handles of one name stand in a line, in the order in which they
-  // were made. A handle that is dropped before a signal has come leaves the line; a signal that has
-  // come and was not looked at goes back to its place in the mailbox. Crash: the handle is asked
-  // for again, and gets the same signal.
-  template <class T>
-  auto begin_signal(std::string name, Site site = Site::current()) {
-    detail::require_signal_name(name);
-    return detail::HandleCall<T>(*state_, &detail::issue_signal, std::move(name), std::string(),
-                                 site);
-  }
-  // Until `condition` is true. It is asked at once, and again after everything that comes to the
-  // task: results, signals, updates. It looks at variables of the code and at handles (arrived()),
-  // and changes nothing. No record is made; after a crash it is true at the same place.
-  template <class F>
-  detail::WaitUntil<std::decay_t<F>> wait_until(F&& condition, Site site = Site::current()) {
-    static_assert(std::is_invocable_r_v<bool, F&>, "a condition takes nothing and gives a bool");
-    static_assert(!detail::owns_captures<F>(),
-                  "a condition captures by reference: write [&], or keep the callable in a "
-                  "variable and pass that (GCC 12 destroys owning captures twice)");
-    return detail::WaitUntil<std::decay_t<F>>(*state_, std::forward<F>(condition), site);
-  }
-  // The next value, or TimedOut when none has come after so long: what within() gives elsewhere.
-  template <class T>
-  detail::SignalWithin<T> signal_within(Duration longest, std::string name,
-                                        Site site = Site::current()) {
-    return detail::SignalWithin<T>(*state_, std::move(name), longest, site);
-  }
-  template <class T>
-  detail::SignalWithin<T> signal_within(Duration longest, const SignalName<T>& name,
-                                        Site site = Site::current()) {
-    return detail::SignalWithin<T>(*state_, name.string(), longest, site);
-  }
-  // Answers Host::query(task, name) until the guard goes: keep the guard in the scope of what
-  // `answer` refers to. Of several guards of one name the youngest answers. A query that nobody
-  // answers any more is an Error (unknown_durable).
-  using Query = FlowQuery;
-  [[nodiscard(
-      "the query is answered until this guard goes: const auto guard = flow.on_query(...)")]]
-  Query on_query(std::string name, std::function<std::string()> answer);
-  // With the type of the answer, which is recorded nowhere.
-  template <class T, class F>
-  [[nodiscard("the query is answered until this guard goes: keep it")]]
-  Query on_query(const QueryName<T>& name, F answer) {
-    static_assert(std::is_invocable_r_v<T, F&>, "the answer is not of the type of the query");
-    return on_query(name.string(),
-                    [answer = std::move(answer)] { return to_json(static_cast<T>(answer())); });
   }
 
   // Forgets everything that was recorded so far, and begins the code anew, with `state<S>(...)`
@@ -318,7 +287,6 @@ class Flow {
 
  private:
   friend struct detail::FlowAccess;
-  FlowState* state_;
 };
 
 }  // namespace tiffany

@@ -1,5 +1,5 @@
-// What a Flow gives that lasts as long as an object: an answer to queries, a part of a path, a
-// shield. Made by a Flow (durable/flow.hpp).
+// What a Flow gives that lasts as long as an object: an answer to queries or updates, a part
+// of a path, a shield. Made by a Flow (durable/flow.hpp).
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@ namespace tiffany {
 class FlowState;
 namespace detail {
 class Queries;
+class UpdateHandlers;
 struct Slot;
 }  // namespace detail
 
@@ -25,6 +26,19 @@ class FlowQuery {
 
  private:
   std::shared_ptr<detail::Queries> all_;
+  std::uint64_t number_;
+};
+
+// Of Flow::on_update.
+class FlowUpdate {
+ public:
+  FlowUpdate(std::shared_ptr<detail::UpdateHandlers> all, std::uint64_t number) noexcept;
+  FlowUpdate(FlowUpdate&& other) noexcept = default;
+  FlowUpdate& operator=(FlowUpdate&& other) noexcept;
+  ~FlowUpdate();
+
+ private:
+  std::shared_ptr<detail::UpdateHandlers> all_;
   std::uint64_t number_;
 };
 

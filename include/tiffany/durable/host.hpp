@@ -134,6 +134,20 @@ class Host {
     return AnyDurableRef(core_, task).signal(name, detail::unmoved(value));
   }
   Task<void> signal_json(Uuid task, std::string name, std::string value);
+  // What the handler of the task gives (Flow::on_update). The answer is on the disk. With an id of
+  // the caller's choice a repeated update is the same one, also after a crash and when the task has
+  // ended; nil: a fresh one. Errc::update_refused: its validator threw, and nothing is recorded.
+  // Errc::unknown_durable: it has no such update. Errc::durable_stopped: the task does not run, or
+  // has ended without an answer. DurableFailed: the handler threw. Cancel: before start nothing is
+  // asked; while parked the update goes on, and can be asked for again by its id; after completion
+  // the answer is given.
+  template <class Q, class A, class V>
+  Task<A> update(Uuid task, const UpdateName<Q, A>& name, V&& request, Uuid update = Uuid()) {
+    detail::refuse_destroyed_twice<V>();
+    return AnyDurableRef(core_, task).update(name, detail::unmoved(request), update);
+  }
+  Task<std::string> update_json(Uuid task, std::string name, std::string request,
+                                Uuid update = Uuid());
   // Keeps a promise. True for the first who does; what comes later is ignored, also after the end
   // of the task, and is told so when the first is on the disk. Errc::durable_stopped: the task
   // ended before anybody did.

@@ -26,6 +26,12 @@ inline constexpr int kDeepestValue = JsonReader::kMaxDepth - 8;
 // How many search attributes a task has. Each is in the memory of the host, and in every checkpoint
 // of the task.
 inline constexpr std::size_t kMostAttributes = 32;
+// How many updates of a task may be recorded and not answered. Each is in the memory of the host.
+inline constexpr std::size_t kMostWaitingUpdates = 1000;
+// How many answers to updates a task keeps, so that a repeated update gets the same one. They are
+// in every checkpoint of the task. Beyond that the oldest are forgotten, and an update with the id
+// of one of these is a new one.
+inline constexpr std::size_t kAnswersKept = 100;
 // How many ids of tasks that have left the archive are known. Twenty bytes of disk each. Beyond
 // that the oldest are forgotten, and a start with one of these is a new task.
 inline constexpr std::size_t kMostRetiredIds = 1'000'000;

@@ -1,13 +1,16 @@
-// Names of signals and queries together with the type of what they carry, for both sides:
+// Names of signals, queries and updates together with the type of what they carry, for both sides:
 //
 //   inline constexpr SignalName<Change> changed{"changed"};
 //   inline constexpr QueryName<Cart> cart{"cart"};
+//   inline constexpr UpdateName<Item, int> add{"add"};                     // request and answer
 //
 //   const Change change = co_await flow.signal(changed);                   // in the task
 //   const auto guard = flow.on_query(cart, [&] { return items; });
+//   const auto adds = flow.on_update(add, [&](const Item& item) { return put(items, item); });
 //
 //   co_await host.signal(id, changed, change);                             // outside
 //   const Cart now = co_await host.ask(id, cart);
+//   const int count = co_await host.update(id, add, item);
 //
 // Only the name is in the log and on the wire. A constant with a name that cannot be one does not
 // compile. Programs that do not know the types use the forms with text.
@@ -57,6 +60,19 @@ class QueryName : public detail::TypedName {
   static_assert(!std::is_reference_v<T> && !std::is_void_v<T>, "a query is answered with a value");
   using value_type = T;
   explicit constexpr QueryName(std::string_view text) : TypedName(text) {}
+};
+
+// Of a request of type Q that is answered with an A, which may be void.
+template <class Q, class A>
+class UpdateName : public detail::TypedName {
+ public:
+  static_assert(!std::is_reference_v<Q> && !std::is_const_v<Q> && !std::is_void_v<Q>,
+                "the request of an update is a value");
+  static_assert(!std::is_reference_v<A> && !std::is_const_v<A>,
+                "an update is answered with a value, or with nothing");
+  using request_type = Q;
+  using answer_type = A;
+  explicit constexpr UpdateName(std::string_view text) : TypedName(text) {}
 };
 
 namespace detail {

@@ -26,15 +26,6 @@
 
 namespace tiffany {
 
-namespace detail {
-// A function of a durable task, as what it is compared by.
-using AnyFunction = void (*)();
-template <class R, class... As>
-AnyFunction any_function(Durable<R> (*body)(Flow&, As...)) noexcept {
-  return reinterpret_cast<AnyFunction>(body);
-}
-}  // namespace detail
-
 // At most so many in that time.
 struct RateLimit {
   std::uint32_t count = 0;  // zero: no limit
