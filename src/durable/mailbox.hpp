@@ -28,26 +28,58 @@ class SignalBox {
     }
     queue->second.last = added;
   }
-  bool has(const std::string& name) const noexcept { return names_.contains(name); }
+  bool has(const std::string& name) const noexcept {
+    const auto queue = names_.find(name);
+    return queue != names_.end() && queue->second.count > 0;
+  }
+
+ private:
+  struct Waiting;
+  using Signals = std::list<Waiting>;
+
+ public:
+  // Room for one signal of a name: putting that back needs no memory, and cannot fail.
+  class Place {
+   private:
+    friend SignalBox;
+    Signals node_;  // one, or none when the place was used or given up
+  };
+  Place reserve(const std::string& name) {
+    Place made;
+    made.node_.push_back(Waiting{Signal(name, std::string()), all_.end(), 0});
+    ++names_.try_emplace(name).first->second.places;
+    return made;
+  }
+  // The place is not needed.
+  void release(Place& place) noexcept {
+    if (place.node_.empty()) return;
+    const Names::iterator queue = names_.find(place.node_.front().signal.first);
+    place.node_.clear();
+    --queue->second.places;
+    if (queue->second.empty()) names_.erase(queue);
+  }
   // One that was taken comes back, before those of its name that came after it.
-  void put_back(std::string name, std::string value, std::uint64_t order) {
-    const Names::iterator queue = names_.try_emplace(name).first;
-    Signals::iterator after = queue->second.count == 0 ? all_.end() : queue->second.first;
+  void put_back(Place& place, std::string value, std::uint64_t order) noexcept {
+    const Signals::iterator added = place.node_.begin();
+    Queue& queue = names_.find(added->signal.first)->second;
+    Signals::iterator after = queue.count == 0 ? all_.end() : queue.first;
     Signals::iterator before = all_.end();
     while (after != all_.end() && after->order < order) {
       before = after;
       after = after->next;
     }
-    const Signals::iterator added =
-        all_.insert(all_.begin(), Waiting{Signal(std::move(name), std::move(value)), after, order});
+    added->signal.second = std::move(value);
+    added->next = after;
+    added->order = order;
+    all_.splice(before != all_.end() ? std::next(before) : all_.begin(), place.node_);
     if (before != all_.end()) {
       before->next = added;
-      all_.splice(std::next(before), all_, added);
     } else {
-      queue->second.first = added;
+      queue.first = added;
     }
-    if (after == all_.end()) queue->second.last = added;
-    ++queue->second.count;
+    if (after == all_.end()) queue.last = added;
+    ++queue.count;
+    --queue.places;
   }
   // The oldest of that name, of which there must be one. `order`: its own, for put_back.
   std::string take(const std::string& name, std::uint64_t* order = nullptr) {
@@ -56,7 +88,8 @@ class SignalBox {
     std::string value = std::move(first->signal.second);
     if (order != nullptr) *order = first->order;
     queue->second.first = first->next;
-    if (--queue->second.count == 0) names_.erase(queue);
+    --queue->second.count;
+    if (queue->second.empty()) names_.erase(queue);
     all_.erase(first);
     return value;
   }
@@ -67,8 +100,6 @@ class SignalBox {
   }
 
  private:
-  struct Waiting;
-  using Signals = std::list<Waiting>;
   struct Waiting {
     Signal signal;
     Signals::iterator next;  // of the same name; the end for the last
@@ -78,6 +109,8 @@ class SignalBox {
     Signals::iterator first{};
     Signals::iterator last{};
     std::size_t count = 0;
+    std::size_t places = 0;  // that are reserved
+    bool empty() const noexcept { return count == 0 && places == 0; }
   };
   using Names = std::unordered_map<std::string, Queue>;
 

@@ -29,6 +29,8 @@ detail::Slot* TaskSignals::begin(const std::string& name, const detail::ValueTyp
   auto made = std::make_unique<detail::SignalSlot>(flow_, std::move(id), name, site, type);
   made->live = true;
   made->command = command;
+  if (mailbox_ == nullptr) mailbox_ = std::make_unique<detail::SignalBox>();
+  made->place = mailbox_->reserve(name);
   detail::SignalSlot& slot = flow_.hold(std::move(made), recorded);
   if (has(name)) {
     std::uint64_t order = 0;
@@ -56,19 +58,19 @@ void TaskSignals::give(detail::SignalSlot& slot, std::string value, std::uint64_
 }
 
 // A signal that nobody has looked at goes to the next in the line, or back into the mailbox, before
-// those that came after it.
+// those that came after it. Called by destructors, so its place there was reserved.
 void TaskSignals::leave(detail::SignalSlot& slot) noexcept {
   if (!slot.arrived) {
     std::erase(line_, &slot);
-    return;
+  } else if (!slot.taken && !slot.retired) {
+    slot.taken = true;
+    if (detail::SignalSlot* const next = first_in_line(slot.name)) {
+      give(*next, std::move(slot.value), slot.order);
+    } else {
+      return mailbox_->put_back(slot.place, std::move(slot.value), slot.order);
+    }
   }
-  if (slot.taken || slot.retired) return;
-  slot.taken = true;
-  if (detail::SignalSlot* const next = first_in_line(slot.name)) {
-    return give(*next, std::move(slot.value), slot.order);
-  }
-  if (mailbox_ == nullptr) mailbox_ = std::make_unique<detail::SignalBox>();
-  mailbox_->put_back(slot.name, std::move(slot.value), slot.order);
+  mailbox_->release(slot.place);
 }
 
 }  // namespace tiffany

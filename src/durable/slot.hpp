@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "durable/failure.hpp"
+#include "durable/mailbox.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/core/handle.hpp"
@@ -168,6 +169,7 @@ struct SignalSlot final : public Slot {
   const ValueType* value_type() const noexcept override { return &type; }
   std::string name;
   const ValueType& type;
+  SignalBox::Place place;      // for the signal, when nobody has looked at it
   std::uint64_t order = 0;     // of the signal that has come, among those of the task
   mutable bool taken = false;  // the code has looked at it
 };
