@@ -16,10 +16,11 @@ class Teardown {
   explicit Teardown(Scheduler& scheduler) noexcept : scheduler_(scheduler) {}
   // No task is left afterwards.
   void run() noexcept;
+  // A task that refers to something that is being dropped by force goes before it.
+  void drop_by_force(TaskRecord& first) noexcept;
 
  private:
   void unwind(std::size_t tasks) noexcept;
-  void drop_by_force(TaskRecord& first) noexcept;
   static TaskRecord* task_in_scopes_of(const TaskRecord& task) noexcept;
 
   Scheduler& scheduler_;

@@ -75,6 +75,8 @@ void FlowState::take(std::unique_ptr<Slot> slot, const detail::Command* recorded
 // If it were not delivered here, live code and replayed code would see another order.
 void FlowState::drop(Slot* slot) noexcept {
   slot->wanted = false;
+  detail::StepSlot* const step = slot->as_step();
+  if (step != nullptr && step->running && step->kept == nullptr) steps.drop_by_force(*step);
   if (!slot->arrived && slot->outlives_handle()) return;
   slot->leave();
   slots.erase(*slot);

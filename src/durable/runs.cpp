@@ -156,6 +156,7 @@ struct Runs::Gone {
 };
 
 void Runs::drop_code(HostedTask& entry) noexcept {
+  entry.flow->steps.drop_behind_by_force();
   if (!entry.flow->waits.live()) replayed(*entry.flow);
   host_.eviction.gone(*entry.flow);
   entry.flow.reset();

@@ -43,6 +43,11 @@ class Steps {
   // Cancels the step that the code waits for in its own frame. True: there is none, or not any
   // more.
   bool stop(std::string_view why) noexcept;
+  // The frame that waits for the step goes, or the task of a step that was begun behind it, though
+  // the step is under way: only when a scheduler is destroyed whose tasks do not stop. The step
+  // refers to both, and goes first.
+  void drop_by_force(StepSlot& step) noexcept;
+  void drop_behind_by_force() noexcept;
   // Steps that were begun behind the code are under way.
   bool any_behind() const noexcept { return !behind_.empty(); }
   // Cancels them, and returns when none works any more. The code is gone.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/teardown.hpp"
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
 #include "durable/steps.hpp"
@@ -63,6 +64,18 @@ void Steps::runner_ended(StepSlot& step) noexcept {
   }
   std::erase(behind_, &step);
   if (behind_.empty() && join_ != nullptr) std::exchange(join_, nullptr)->all_ended();
+}
+
+void Steps::drop_by_force(StepSlot& step) noexcept {
+  TaskRecord* const runner = flow_.host.scheduler->find(step.runner.id());
+  if (runner != nullptr && !runner->settled()) {
+    detail::Teardown(*flow_.host.scheduler).drop_by_force(*runner);
+  }
+  if (step.running) runner_ended(step);  // it had not begun
+}
+
+void Steps::drop_behind_by_force() noexcept {
+  while (!behind_.empty()) drop_by_force(*behind_.back());
 }
 
 // A runner that has not begun yet never does.
