@@ -304,11 +304,26 @@ Task<void> Api::run(const Route& route, ApiCall& call) {
     if (line.target.empty()) line.target = call.about;
     line.reason = call.reason;
     line.status = response.status;
-    co_await parts.audit.add(std::move(line));
+    if (const std::string failed = co_await audited(std::move(line)); !failed.empty()) {
+      response = problem(503, "audit_failed",
+                         "The request was carried out (" + std::to_string(response.status) +
+                             "), and could not be written to the audit: " + failed);
+    }
   }
   guard_answer(response);
   http::compress_for(call.request(), response);
   co_await call.exchange().respond(std::move(response));
+}
+
+// Why it could not be; empty: it was.
+Task<std::string> Api::audited(AuditLine line) {
+  std::string failed;
+  try {
+    co_await parts.audit.add(std::move(line));
+  } catch (const Error& error) {
+    failed = error.what();
+  }
+  co_return failed;
 }
 
 // What was refused is an answer, too, and is written to the audit like every other.

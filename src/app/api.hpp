@@ -142,6 +142,7 @@ class Api : public http::Handler {
  private:
   Task<void> handle_known(http::Exchange& exchange);
   Task<void> run(const Route& route, ApiCall& call);
+  Task<std::string> audited(AuditLine line);
   Task<http::Response> answer_of(const Route& route, ApiCall& call);
   Phase phase_ = Phase::starting;
   std::string words_ = "The daemon is starting.";

@@ -33,14 +33,28 @@ Task<void> Audit::turn_over() {
   co_await open();
 }
 
+// Whoever comes first writes the lines of all who have come meanwhile.
 Task<void> Audit::add(AuditLine line) {
-  const std::string text = to_json(line) + "\n";
+  waiting_ += to_json(line) + "\n";
+  const std::uint64_t own = ++last_line_;
   const Mutex::Guard alone = co_await alone_.lock();
+  if (last_there_ < own) co_await write_all();
+}
+
+Task<void> Audit::write_all() {
   if (!file_) co_await open();
   if (size_ > kLongestFile) co_await turn_over();
-  co_await file_.append(text);
+  const std::string text = std::exchange(waiting_, std::string());
+  const std::uint64_t last = last_line_;
+  try {
+    co_await file_.append(text);
+    co_await file_.sync_data();
+  } catch (...) {
+    waiting_.insert(0, text);  // whoever comes next tries again
+    throw;
+  }
   size_ += text.size();
-  co_await file_.sync_data();
+  last_there_ = last;
 }
 
 Task<std::vector<std::string>> Audit::last(std::size_t most) {

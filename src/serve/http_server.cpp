@@ -1,8 +1,10 @@
 #include "tiffany/serve/http_server.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/serve.hpp"
 #include "tiffany/structure/blocks.hpp"
+#include "tiffany/sync/semaphore.hpp"
 
 namespace tiffany::http {
 
@@ -72,6 +75,10 @@ std::string Exchange::head_of(const Response& response) const {
 }
 
 Task<void> Exchange::send(std::string_view bytes) {
+  if (line_.turn != nullptr) {
+    co_await line_.turn->wait();
+    if (*line_.over) throw ClientGone("The connection has ended before this answer.");
+  }
   // The bound is for no progress at all, so what is long is sent in parts.
   constexpr std::size_t kPart = std::size_t{256} << 10;
   while (!bytes.empty()) {
@@ -154,29 +161,89 @@ class Server::Connection {
   Connection& operator=(const Connection&) = delete;
 
   Task<void> run() {
-    for (std::uint64_t count = 1; !server_.stopping_; ++count) {
-      std::optional<Request> request;
-      std::optional<HttpError> refused;
-      try {
-        request = co_await next_request();
-      } catch (const HttpError& error) {
-        refused = error;
-      } catch (const IoError&) {
-        co_return;  // gone
+    while (!server_.stopping_) {
+      std::optional<Request> request = std::exchange(held_, std::nullopt);
+      if (!request) request = co_await come();
+      if (!request) break;
+      const bool last = is_last(*request);
+      if (!last && !buffer_.empty() && !changes_protocol(*request)) {
+        co_await run_pipelined(std::move(*request));
+        if (over_) break;
+        continue;
       }
-      if (refused) {
-        co_await refuse(*refused);
-        co_return;
-      }
-      if (!request) co_return;
-      ++server_.requests_;
-      const bool last = !request->keep_alive || count >= server_.limits_.requests;
       Exchange exchange(stream_, std::move(*request), server_.limits_, last, peer_, &buffer_);
-      if (!co_await answer(exchange)) co_return;
+      const bool more = co_await answer(exchange);
+      if (!more) break;
     }
+    if (refused_) co_await refuse(*refused_);
+    if (!gone_) co_await say_goodbye();
   }
 
  private:
+  bool is_last(const Request& request) {
+    return !request.keep_alive || ++count_ >= server_.limits_.requests;
+  }
+
+  // What comes behind such a request is perhaps none.
+  static bool changes_protocol(const Request& request) { return request.headers.has("upgrade"); }
+
+  // The next request; nothing when there will be none, with refused_ if there was something else.
+  Task<std::optional<Request>> come() {
+    std::optional<Request> request;
+    try {
+      request = co_await next_request();
+      if (request) ++server_.requests_;
+    } catch (const HttpError& error) {
+      refused_ = error;
+    } catch (const IoError&) {
+      over_ = gone_ = true;
+    }
+    co_return request;
+  }
+
+  // Requests that came behind one another are handled beside one another, until all that has come
+  // is answered.
+  Task<void> run_pipelined(Request first) {
+    auto turn = std::make_shared<ManualResetEvent>(true);
+    Semaphore places(std::max<std::size_t>(1, server_.limits_.pipelined));
+    std::optional<Request> request = std::move(first);
+    bool last = false;
+    co_await scope([&](Scope& handlers) -> Task<void> {
+      for (;;) {
+        Semaphore::Permit place = co_await places.acquire();
+        if (over_) break;
+        auto next = std::make_shared<ManualResetEvent>(false);
+        handlers.spawn(&Connection::answer_in_line, this, std::move(*request), last, turn, next,
+                       std::move(place));
+        turn = std::move(next);
+        if (last || buffer_.empty() || server_.stopping_) break;
+        request = co_await come();
+        if (!request) break;
+        if (changes_protocol(*request)) {
+          held_ = std::move(request);
+          break;
+        }
+        last = is_last(*request);
+      }
+    });
+    if (last) over_ = true;
+  }
+  Task<void> answer_in_line(Request request, bool last, std::shared_ptr<ManualResetEvent> turn,
+                            std::shared_ptr<ManualResetEvent> next, Semaphore::Permit place) {
+    const Semaphore::Permit taken = std::move(place);
+    // Set also when this fails: those behind it are cancelled by their scope, or find out.
+    struct Passed {
+      ManualResetEvent& event;
+      ~Passed() { event.set(); }
+    };
+    const Passed passed{*next};
+    Exchange exchange(stream_, std::move(request), server_.limits_, last, peer_, &buffer_,
+                      InLine{turn.get(), &over_});
+    const bool more = co_await answer(exchange);
+    co_await turn->wait();
+    if (!more) over_ = true;
+  }
+
   // Nothing: the connection was closed, or nothing came for too long.
   Task<std::optional<Request>> next_request() {
     detail::ParserLimits bounds;
@@ -234,9 +301,13 @@ class Server::Connection {
         refused.emplace(500, "The server has no answer to this request.");
       }
     } catch (const ClientGone&) {
+      gone_ = true;
       co_return false;
     } catch (const IoError&) {
-      if (exchange.begun()) co_return false;  // most likely of this connection
+      if (exchange.begun()) {  // most likely of this connection
+        gone_ = true;
+        co_return false;
+      }
       failed = std::current_exception();
     } catch (const HttpError& error) {
       refused = error;
@@ -256,11 +327,12 @@ class Server::Connection {
                                            std::string(refused->what()) + "\n"));
       } else {
         co_await exchange.finish();
-        if (exchange.upgraded()) co_await say_goodbye();
       }
     } catch (const ClientGone&) {
+      gone_ = true;
       co_return false;
     } catch (const IoError&) {
+      gone_ = true;
       co_return false;
     }
     if (failed != nullptr) std::rethrow_exception(failed);  // reported by the scope of the server
@@ -275,16 +347,21 @@ class Server::Connection {
     try {
       co_await exchange.respond(
           Response(error.status(), "text/plain; charset=utf-8", std::string(error.what()) + "\n"));
-      co_await say_goodbye();
     } catch (const ClientGone&) {
+      gone_ = true;
     } catch (const IoError&) {
+      gone_ = true;
     }
   }
   // Closing while something of the client is unread would reset the connection, and the last words
   // with it.
   Task<void> say_goodbye() {
-    co_await stream_.finish_writing();
-    co_await within(std::chrono::seconds(1), read_away());
+    try {
+      co_await stream_.finish_writing();
+      co_await within(std::chrono::seconds(1), read_away());
+    } catch (const IoError&) {
+      gone_ = true;
+    }
   }
   Task<void> read_away() {
     std::array<char, 65536> room;
@@ -297,6 +374,11 @@ class Server::Connection {
   AnyStream stream_;
   const Peer peer_;
   std::string buffer_;  // what has come and is not part of a request yet
+  std::uint64_t count_ = 0;
+  std::optional<HttpError> refused_;
+  std::optional<Request> held_;  // has come, and those before it are answered first
+  bool over_ = false;            // nothing more is answered
+  bool gone_ = false;            // the client is
 };
 
 Peer::Peer(const Socket& socket) {

@@ -426,4 +426,113 @@ TEST(Http, AClientRefusesToSendWhatWouldBeTwoRequests) {
   });
 }
 
+// ---- Requests behind one another ----
+
+// Answers after so many seconds as the target says, and notes when it began.
+class Slow : public http::Handler {
+ public:
+  Task<void> handle(Exchange& exchange) override {
+    const std::string target = exchange.request().target;
+    most = std::max(most, ++under_way);
+    co_await sleep(1s * (target[1] - '0'));
+    --under_way;
+    if (target.ends_with("fail")) throw std::runtime_error("no answer to " + target);
+    if (target.ends_with("end")) exchange.close_after();
+    co_await exchange.respond(Response(200, "text/plain", "<" + target + ">"));
+  }
+  int under_way = 0;
+  int most = 0;
+};
+
+struct Pipelined {
+  std::string bodies;
+  int most = 0;
+  Duration took{};
+};
+Pipelined pipeline(const std::string& requests, std::uint64_t seed,
+                   http::Limits limits = http::Limits()) {
+  MemoryWorld world(MemoryWorldOptions().seed(seed));
+  Scheduler scheduler(Options().clock(world.reactor()).log_to([](const LogLine&) {}));
+  Pipelined out;
+  scheduler.spawn(
+      [](const std::string* text, http::Limits bounds, Pipelined* found) -> Task<void> {
+        Slow slow;
+        http::Server server(slow, bounds);
+        Listener listener = Listener::bind(Address::loopback(0));
+        auto serving =
+            spawn([](http::Server* what, Listener* at) -> Task<void> { co_await what->serve(*at); },
+                  &server, &listener);
+        const Time begun = Scheduler::current()->now();
+        {
+          Socket client = co_await connect(listener.local());
+          co_await client.write(*text);
+          client.shutdown_write();
+          std::array<char, 4096> room;
+          std::string all;
+          try {
+            while (const std::size_t n = co_await client.read(room)) all.append(room.data(), n);
+          } catch (const IoError&) {
+            all += "(reset)";
+          }
+          for (std::size_t at = 0; (at = all.find('<', at)) != std::string::npos; ++at) {
+            found->bodies += all.substr(at, all.find('>', at) + 1 - at);
+          }
+        }
+        found->took = Scheduler::current()->now() - begun;
+        server.stop();
+        co_await serving;
+        found->most = slow.most;
+      },
+      &requests, limits, &out);
+  scheduler.run();
+  return out;
+}
+std::string ask_for(const std::string& target) {
+  return "GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n";
+}
+
+TEST(HttpPipeline, RequestsAreHandledBesideOneAnotherAndAnsweredInTheirOrder) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Pipelined found =
+        pipeline(ask_for("/3a") + ask_for("/1b") + ask_for("/2c") + ask_for("/0d"), seed);
+    EXPECT_EQ(found.bodies, "</3a></1b></2c></0d>") << seed;
+  }
+  // When they come in one piece, they take as long as the longest.
+  const Pipelined found =
+      pipeline(ask_for("/3a") + ask_for("/1b") + ask_for("/2c") + ask_for("/0d"), 0);
+  EXPECT_LT(found.took, 4s);
+  EXPECT_GT(found.most, 1);
+}
+
+TEST(HttpPipeline, SoManyAtATimeAsTheLimitSays) {
+  http::Limits limits;
+  limits.pipelined = 3;
+  std::string requests;
+  for (int i = 0; i < 20; ++i) requests += ask_for("/1");
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const Pipelined found = pipeline(requests, seed, limits);
+    EXPECT_EQ(found.bodies.size(), 20 * std::string("</1>").size());
+    EXPECT_LE(found.most, 3);
+  }
+}
+
+TEST(HttpPipeline, NothingIsAnsweredBehindTheLastOrBehindAFailure) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    EXPECT_EQ(pipeline(ask_for("/1a") + ask_for("/2end") + ask_for("/0b"), seed).bodies,
+              "</1a></2end>")
+        << seed;
+    const std::string failed =
+        pipeline(ask_for("/1a") + ask_for("/2fail") + ask_for("/0b"), seed).bodies;
+    EXPECT_EQ(failed.find("/0b"), std::string::npos) << failed;
+  }
+}
+
+TEST(HttpPipeline, WhatIsNoRequestBehindGoodOnesIsRefusedAfterThem) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    EXPECT_EQ(pipeline(ask_for("/1a") + ask_for("/0b") + "nonsense\r\n\r\n", seed).bodies,
+              "</1a></0b>")
+        << seed;
+  }
+}
+
 }  // namespace tiffany::http_test

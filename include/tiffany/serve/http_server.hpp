@@ -40,6 +40,7 @@
 #include "tiffany/io/any_stream.hpp"
 #include "tiffany/io/socket.hpp"
 #include "tiffany/serve/http.hpp"
+#include "tiffany/sync/event.hpp"
 
 namespace tiffany::http {
 
@@ -54,6 +55,9 @@ class Limits {
   Duration idle_time = std::chrono::seconds(60);   // between two requests
   std::uint64_t requests = 100'000;                // on one connection
   std::size_t connections = 10'000;                // at a time; others wait in the backlog
+  // Of one connection, that are handled at a time when they were sent behind one another. Their
+  // answers are sent in their order.
+  std::size_t pipelined = 256;
 };
 
 // Who is at the other end of a connection, as far as the operating system knows.
@@ -67,16 +71,23 @@ class Peer {
   std::optional<std::int32_t> process{};
 };
 
+// The place of an answer among others of its connection.
+struct InLine {
+  ManualResetEvent* turn = nullptr;  // set when the answers before it are sent; null: they are
+  const bool* over = nullptr;        // one of those was the last
+};
+
 // One request and its answer.
 class Exchange {
  public:
   Exchange(AnyStream& stream, Request request, const Limits& limits, bool last, const Peer& peer,
-           std::string* rest = nullptr) noexcept
+           std::string* rest = nullptr, InLine line = InLine()) noexcept
       : stream_(stream),
         request_(std::move(request)),
         limits_(limits),
         peer_(peer),
         rest_(rest),
+        line_(line),
         last_(last) {}
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -118,6 +129,7 @@ class Exchange {
   const Limits& limits_;
   const Peer& peer_;
   std::string* rest_;
+  InLine line_;
   bool last_;
   bool begun_ = false;
   bool streaming_ = false;
