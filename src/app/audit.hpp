@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tiffany/base/codec.hpp"
 #include "tiffany/engine/task.hpp"
 #include "tiffany/io/file.hpp"
 #include "tiffany/sync/mutex.hpp"
@@ -37,14 +38,10 @@ class Audit {
  private:
   Task<void> open();
   Task<void> turn_over();
-  Task<void> write_all();
   std::string path_;
   File file_;
   std::uint64_t size_ = 0;
   Mutex alone_;
-  std::string waiting_;           // lines that are not written yet
-  std::uint64_t last_line_ = 0;   // that was added
-  std::uint64_t last_there_ = 0;  // that is on the disk
 };
 
 }  // namespace tiffany::app
