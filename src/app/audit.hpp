@@ -38,10 +38,14 @@ class Audit {
  private:
   Task<void> open();
   Task<void> turn_over();
+  Task<void> write_all();
   std::string path_;
   File file_;
   std::uint64_t size_ = 0;
   Mutex alone_;
+  std::string waiting_;           // lines that are not written yet
+  std::uint64_t last_line_ = 0;   // that was added
+  std::uint64_t last_there_ = 0;  // that is on the disk
 };
 
 }  // namespace tiffany::app
