@@ -65,6 +65,7 @@ async function errorOf(answer: Response): Promise<ApiError> {
 }
 
 async function sent(path: string, init: RequestInit): Promise<Response> {
+  const used = token.value;
   let answer: Response;
   try {
     answer = await fetch(path, { ...init, cache: 'no-store' });
@@ -74,7 +75,8 @@ async function sent(path: string, init: RequestInit): Promise<Response> {
   }
   if (answer.ok) return answer;
   const error = await errorOf(answer);
-  if (error.status === 401 && token.value) signOut(error.message);
+  // Not when another token was given meanwhile.
+  if (error.status === 401 && used && used === token.value) signOut(error.message);
   throw error;
 }
 

@@ -37,6 +37,14 @@ export function typeOf(record: TaskRecord): string {
 
 export type Kind = 'step' | 'timer' | 'promise' | 'child' | 'signal';
 
+// By the op of a Command; others are of no duration.
+const kinds: Record<string, Kind> = {
+  timer: 'timer',
+  promise: 'promise',
+  spawn: 'child',
+  signal: 'signal',
+};
+
 export interface Attempt {
   number: number;
   began: number; // microseconds since 1970
@@ -98,6 +106,12 @@ export function storyOf(records: TaskRecord[]): Story {
     asked.set(id, made);
     return made;
   };
+  // Who takes a signal: the first that waits for one of its name.
+  const listener = (name: unknown): Asked | undefined =>
+    [...asked.values()].find(
+      (each) =>
+        each.kind === 'signal' && each.ended === undefined && each.id.startsWith(`${name}#`),
+    );
   for (const record of records) {
     const time = micros(record.ts);
     if (!story.began) story.began = time;
@@ -123,8 +137,8 @@ export function storyOf(records: TaskRecord[]): Story {
           const from = kept.findIndex((each) => each.id === record.from);
           if (from >= 0) asked = new Map(kept.slice(0, from).map((each) => [each.id, each]));
           story.ended = undefined;
-        } else if (['timer', 'promise', 'child', 'signal'].includes(record.op!)) {
-          const made = add(record.id!, record.op as Kind, record);
+        } else if (kinds[record.op!]) {
+          const made = add(record.id!, kinds[record.op!], record);
           made.uuid = record.promise ?? record.child;
           made.until = record.until;
           made.shape = record.type;
@@ -132,8 +146,8 @@ export function storyOf(records: TaskRecord[]): Story {
         break;
       case 'Resumed':
       case 'Approval': {
-        const known = asked.get(record.of ?? record.id ?? '');
-        if (known) end(known, record);
+        const known = record.signal ? listener(record.signal) : asked.get(record.of ?? '');
+        if (known) end(known, { ...record, result: record.signal ? record.value : record.result });
         break;
       }
       case 'TaskExit':
@@ -188,7 +202,8 @@ export function useRecords(task: Task | null, changes: number): Loaded {
       })
       .catch(() => undefined); // the view says that the daemon does not answer
     return () => abort.abort();
-  }, [id, task?.records, task?.status, all, changes]);
+    // Of a task that has left the log the number of records is not told.
+  }, [id, task?.records, task?.status, all, task?.records === undefined ? changes : 0]);
   const records = loaded.id === id ? loaded.records : [];
   return {
     id,

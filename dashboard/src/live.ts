@@ -1,8 +1,8 @@
 // Staying in step with the daemon: one stream of events for the tab, and requests made again when
 // an event says that what they gave is old (docs/decisions/0029-dashboard.md).
 import { effect, signal, type Signal } from '@preact/signals';
-import { useEffect, useState } from 'preact/hooks';
-import { ApiError, base, get, headers, info, signOut, token } from './api';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError, base, get, headers, info, token } from './api';
 import type { Counts, Info } from './api_types';
 
 export type Link = 'connecting' | 'live' | 'reconnecting' | 'starting' | 'denied';
@@ -187,7 +187,6 @@ async function follow(abort: AbortController): Promise<void> {
       if (error instanceof ApiError) {
         why = error.message;
         if (error.status === 401 || error.status === 403) {
-          if (error.status === 401) signOut(token.value ? error.message : '');
           become('denied', error.message);
           return;
         }
@@ -228,7 +227,8 @@ export interface Answer<T> {
 }
 
 // The answer of a GET, asked again when it is old. `about`: only changes of this task make it old.
-export function useAsk<T>(path: string | null, about?: string): Answer<T> {
+// `rest`: at least so many milliseconds between two requests, for what costs the daemon more.
+export function useAsk<T>(path: string | null, about?: string, rest = 0): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T> & { path: string | null }>({
     path,
     data: null,
@@ -239,12 +239,25 @@ export function useAsk<T>(path: string | null, about?: string): Answer<T> {
   const tasks = changed.value.tasks;
   const old = tasks === null || about === undefined || tasks.has(about);
   const [asked, setAsked] = useState(0);
+  const later = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const lastAsked = useRef(0);
+  useEffect(() => () => clearTimeout(later.current), []);
   useEffect(() => {
-    if (old) setAsked(number);
+    if (!old) return;
+    const wait = lastAsked.current + rest - Date.now();
+    if (wait <= 0) {
+      setAsked(number);
+    } else {
+      later.current ??= setTimeout(() => {
+        later.current = undefined;
+        setAsked(changed.value.number);
+      }, wait);
+    }
   }, [number]);
   const link = connection.value.link;
   useEffect(() => {
     if (path === null) return;
+    lastAsked.current = Date.now();
     const abort = new AbortController();
     get<T>(path, abort.signal)
       .then((data) => setAnswer({ path, data, error: null, at: Date.now() }))

@@ -55,8 +55,11 @@ function Durable({ status }: { status: Status }) {
   );
 }
 
+// The daemon looks at every task of its process to answer.
+const scanRest = 10_000;
+
 export function useProblems() {
-  return useAsk<Found>('/problems');
+  return useAsk<Found>('/problems', undefined, scanRest);
 }
 
 export function Problems({ counts }: { counts: Record<string, number> }) {

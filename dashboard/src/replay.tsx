@@ -50,7 +50,7 @@ export function Replay({ task }: { task: Task }) {
           onClick={() => go(0)}
           aria-label="To the beginning"
         >
-          ⏮
+          |◀
         </button>
         <button type="button" disabled={at === 0} onClick={() => go(at - 1)}>
           ◀ step
@@ -67,7 +67,7 @@ export function Replay({ task }: { task: Task }) {
           onClick={() => go(last)}
           aria-label="To the end"
         >
-          ⏭
+          ▶|
         </button>
         <span class="dim">arrow keys step</span>
         <span class="grow" />

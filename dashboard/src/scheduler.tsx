@@ -83,7 +83,7 @@ interface Dump {
 const mostTasks = 100;
 
 function AwaitTree() {
-  const dump = useAsk<Dump>('/dump');
+  const dump = useAsk<Dump>('/dump', undefined, 5000);
   if (dump.error && !dump.data) return <Failure error={dump.error} />;
   if (!dump.data) return null;
   const tasks = dump.data.tasks;

@@ -216,7 +216,7 @@ export function Start() {
   return (
     <section aria-label="Start a task">
       <h1>Start a task</h1>
-      <div class="columns">
+      <div class="inbox">
         <nav class="list" aria-label="Types">
           <ul class="list">
             {types.map((each) => (

@@ -436,7 +436,9 @@ const tabs = [
 
 export function TaskView() {
   const [given, tab = ''] = route.value.parts;
-  const answer = useAsk<Task>(given ? `/tasks/${given}` : null, given);
+  // With a part of an id it is not known whose changes matter.
+  const whole = given?.length === 36 ? given : undefined;
+  const answer = useAsk<Task>(given ? `/tasks/${given}` : null, whole);
   const task = answer.data;
   const loaded = useRecords(task, changed.value.number);
   if (answer.error && !task) {
