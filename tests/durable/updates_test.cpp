@@ -197,6 +197,98 @@ TEST_P(UpdateTest, ACancelEndsAHandlerThatWaitsAndItsCallerIsTold) {
   });
 }
 
+TEST_P(UpdateTest, APausedTaskAnswersWhatItWasAskedBeforeWhenItGoesOn) {
+  only("serves", serves);
+  world.live([&](Host& host) -> Task<void> {
+    co_await host.start_as(kId, "serves");
+    const auto ask = [](Host* to) -> Task<Errc> {
+      return error_of(to->update(kId, slow, 1, update_id(1)));
+    };
+    auto asks = spawn(ask, &host);
+    co_await sleep(1s);
+    co_await host.pause(kId);
+    EXPECT_EQ(co_await asks, Errc::durable_stopped);
+    co_await host.resume(kId);
+    EXPECT_EQ(co_await host.update(kId, slow, 1, update_id(1)), "sum 2");
+  });
+}
+
+TEST_P(UpdateTest, AHostThatIsClosedTellsThoseWhoWait) {
+  only("serves", serves);
+  world.live([&](Host& host) -> Task<void> {
+    co_await host.start_as(kId, "serves");
+    const auto ask = [](Host* to) -> Task<Errc> {
+      return error_of(to->update(kId, slow, 1, update_id(1)));
+    };
+    auto asks = spawn(ask, &host);
+    co_await sleep(1s);
+    co_await host.close();
+    EXPECT_EQ(co_await asks, Errc::durable_stopped);
+  });
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(co_await host.update(kId, slow, 1, update_id(1)), "sum 2");
+  });
+}
+
+TEST_P(UpdateTest, ATaskThatIsQueuedAnswersWhenItHasBegun) {
+  world.types = [] {
+    Registry types;
+    types.add("sums", 1, sums, TypeOptions().at_most(1));
+    return types;
+  };
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid first = co_await host.start("sums");
+    co_await host.start_as(kId, "sums");
+    const auto ask = [](Host* to) -> Task<int> { co_return co_await to->update(kId, add, 4); };
+    auto asks = spawn(ask, &host);
+    co_await sleep(1s);
+    EXPECT_EQ(host.info(kId)->status, DurableStatus::queued);
+    co_await host.update(first, stop, 0);
+    EXPECT_EQ(co_await asks, 4);
+  });
+}
+
+TEST_P(UpdateTest, UpdatesOfTasksThatAreEvictedAtOnceAreDoneOnceWhereverTheProcessIsCutOff) {
+  world.host_options.hot_tasks = 0;
+  only("serves", serves);
+  world.crash_everywhere(
+      [] {},
+      [&](Host& host) -> Task<void> {
+        co_await host.start_as(kId, "serves");
+        EXPECT_EQ(co_await host.update(kId, slow, 1, update_id(1)), "sum 2") << world.crashed_after;
+        EXPECT_EQ(co_await host.update(kId, slow, 2, update_id(2)), "sum 6") << world.crashed_after;
+        co_await host.update(kId, stop, 0, update_id(3));
+        EXPECT_EQ(co_await host.result<int>(kId), 6) << world.crashed_after;
+      },
+      [] {});
+}
+
+// In a step of its own task: a plain handler is called while the step runs, one that waits is not.
+Host* own_host = nullptr;
+Durable<std::string> updates_itself(Flow& flow) {
+  int sum = 0;
+  const auto adds = flow.on_update(add, [&](int number) { return sum += number; });
+  const auto slows = flow.on_update(slow, [&](int) -> Durable<std::string> { co_return "?"; });
+  const int got = co_await flow.step("plain", [] { return own_host->update(kId, add, 3); });
+  std::string text = std::to_string(got) + " ";
+  try {
+    co_await flow.step("slow", [] { return own_host->update(kId, slow, 3); });
+  } catch (const StepFailed& e) {
+    text += std::to_string(static_cast<int>(*e.cause()));
+  }
+  co_return text;
+}
+
+TEST_P(UpdateTest, AStepMayUpdateItsOwnTaskUnlessTheHandlerWaitsForTheStep) {
+  only("task", updates_itself);
+  world.live([&](Host& host) -> Task<void> {
+    own_host = &host;
+    co_await host.start_as(kId, "task");
+    EXPECT_EQ(co_await host.result<std::string>(kId),
+              "3 " + std::to_string(static_cast<int>(Errc::self_join)));
+  });
+}
+
 // ---- What a handler may do ----
 
 Durable<std::string> uses_flow(Flow& flow) {
