@@ -289,6 +289,7 @@ class Daemon {
     co_await notify("STOPPING=1\nSTATUS=ending");
     pal_.emit(
         observe::PalEvent(Uuid(), observe::stage::kShutdownBegin, why_, observe::PalKind::runtime));
+    pal_.dismiss();
     server_.stop();
     const StatusCounts counts = host_.counts();
     co_await host_.close();

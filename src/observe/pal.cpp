@@ -64,11 +64,14 @@ Pal::Pal(PalOptions options)
   options_.queue = std::max<std::size_t>(options_.queue, 1);
 }
 
-Pal::~Pal() {
+Pal::~Pal() { dismiss(); }
+
+void Pal::dismiss() noexcept {
   for (const auto& reader : readers_) {
     reader->hub = nullptr;
     reader->something.set();
   }
+  readers_.clear();
 }
 
 bool Pal::wanted(PalKind kind) const noexcept {

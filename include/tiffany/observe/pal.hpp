@@ -172,6 +172,8 @@ class Pal {
   // `after`: the id of the last frame that the reader has seen; empty, unknown or no longer kept:
   // it begins with a snapshot.
   PalSubscription subscribe(PalFilter filter, std::string_view after = {});
+  // Those who read get what is there, and then the end.
+  void dismiss() noexcept;
   PalCounts counts() const noexcept;
 
  private:
