@@ -32,6 +32,14 @@ void Scheduler::set_observer(detail::Observer* observer) noexcept {
   if (running_ != nullptr && ready_.policy() == nullptr) last_head_ = ring_->head;
 }
 
+void Scheduler::set_pulse(detail::Pulse* pulse) noexcept {
+  if (pulse_ != nullptr && current_ == this) pulse_->left();
+  pulse_ = pulse;
+  if (pulse_ == nullptr || current_ != this) return;
+  if (running_ != nullptr) pulse_->beat();  // the turn that runs ends with another one
+  pulse_->driven();
+}
+
 void Scheduler::refuse_new_tasks(bool refuse) noexcept {
   root_.refusing_ = refuse;
   root_.look_from_ = refuse || root_.own_arena_ ? 0 : root_.most_tasks_;

@@ -22,11 +22,15 @@ std::size_t Loop::run_turn(std::size_t limit) {
   struct NobodyRuns {
     Loop& loop;
     ~NobodyRuns() {
+      if (loop.pulse_ != nullptr) [[unlikely]]
+        loop.pulse_->beat();
       loop.running_ = nullptr;
       loop.flight_.forget();
     }
   };
   const NobodyRuns at_the_end{*this};  // also when a policy throws
+  if (pulse_ != nullptr) [[unlikely]]
+    pulse_->beat();
   const std::uint64_t start = slices();
   turn_end_ = start + limit;
   if (ready_.policy() == nullptr) [[likely]] {
@@ -385,6 +389,8 @@ void Loop::slice_goes_on(TaskRecord& task, void* frame) {
       if (next == Trampoline::ended()) task.ended(self());
       return;
     }
+    // So that the innermost frame of a running task is known too, to a debugger and to a watchdog.
+    task.cursor_ = frame;
     resume(frame);
   }
 }

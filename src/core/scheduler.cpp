@@ -53,8 +53,12 @@ class Scheduler::Drive {
                       ". Await or spawn instead; one thread drives one scheduler at a time.");
     }
     current_ = &scheduler;
+    if (scheduler.pulse_ != nullptr) scheduler.pulse_->driven();
   }
-  ~Drive() { current_ = nullptr; }
+  ~Drive() {
+    if (current_->pulse_ != nullptr) current_->pulse_->left();
+    current_ = nullptr;
+  }
   Drive(const Drive&) = delete;
   Drive& operator=(const Drive&) = delete;
 };
@@ -108,6 +112,7 @@ Scheduler::Scheduler(Options options)
 Scheduler::~Scheduler() {
   detail::Teardown(*this).run();
   if (observer_ != nullptr) std::exchange(observer_, nullptr)->scheduler_gone();
+  if (pulse_ != nullptr) std::exchange(pulse_, nullptr)->scheduler_gone();
   inbox_->close();
   while (ExternalEntry* const entry = externals_.pop()) entry->scheduler_gone();
   tasks_.abandon();  // the records that handles still hold keep the arena

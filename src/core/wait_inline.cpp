@@ -42,6 +42,7 @@ bool Scheduler::wait_inline(TaskRecord& task) {
   // Meanwhile it is parked like any other, so that a timeout can cancel it.
   running_ = nullptr;
   const detail::Watch::Wait wait(watch_, task);
+  const detail::Pulse::Rest rest(pulse_);
   while (task.state_ == TaskState::blocked) {
     look_outside();
     if (task.state_ != TaskState::blocked) break;

@@ -17,6 +17,12 @@ Arena& outside_arena() {
 
 void* Frame::allocate_outside(std::size_t size) { return outside_arena().allocate(size); }
 
+void Frame::note_fat(Scheduler& scheduler, std::size_t size) noexcept {
+  if (const TaskRecord* const task = scheduler.running()) {
+    scheduler.fat_frames().note(task->id(), size);
+  }
+}
+
 // The debugger script (tools/gdb) reads frames by these offsets, behind the two pointers that begin
 // every coroutine frame.
 static_assert(offsetof(Frame, caller) == 0 && offsetof(Frame, site) == 8);

@@ -127,6 +127,10 @@ int open_signals(std::uint64_t wanted, void*& token, int& failed) {
   return ends[0];
 }
 
+bool takes_signal(const struct sigaction& action) noexcept {
+  return action.sa_handler == &tiffany_take_signal;
+}
+
 void close_signals(void* token) noexcept {
   auto& sink = *static_cast<SignalSink*>(token);
   Registry& all = registry();

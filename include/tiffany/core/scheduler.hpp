@@ -129,6 +129,11 @@ class Scheduler : private detail::Loop {
   // An observer that is replaced or goes is not told. For module observe.
   void set_observer(detail::Observer* observer) noexcept;
   detail::Observer* observer() const noexcept { return observer_; }
+  // The turns of the scheduler, as another thread sees them; null: none. For module observe.
+  void set_pulse(detail::Pulse* pulse) noexcept;
+  detail::Pulse* pulse() const noexcept { return pulse_; }
+  detail::FatFrames& fat_frames() noexcept { return fat_frames_; }
+  const detail::FatFrames& fat_frames() const noexcept { return fat_frames_; }
   // run() returns when its turn is over, whatever tasks are left; a later run() goes on with them.
   void leave_run() noexcept { leaving_ = true; }
   // From now on a spawn into the root scope throws SpawnDenied (Limit::shutdown); spawns into other
@@ -165,6 +170,7 @@ class Scheduler : private detail::Loop {
   // For what the running task takes: that of the scheduler, or of its scope (Scope::limit_memory).
   Arena& arena() noexcept { return *here_; }
   Reactor& reactor() noexcept { return *reactor_; }
+  const Reactor& reactor() const noexcept { return *reactor_; }
   World& world() noexcept { return reactor_->world(); }
   const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
   void add_external(ExternalEntry& entry) noexcept;

@@ -35,8 +35,11 @@ class Frame {
   std::source_location site;
 
   static void* operator new(std::size_t size) {
-    if (Scheduler* running = Scheduler::current()) [[likely]]
+    if (Scheduler* running = Scheduler::current()) [[likely]] {
+      if (size > detail::FatFrames::kFat) [[unlikely]]
+        note_fat(*running, size);
       return running->arena().allocate(size);
+    }
     return allocate_outside(size);
   }
   static void operator delete(void* frame, std::size_t size) noexcept {
@@ -55,6 +58,7 @@ class Frame {
  private:
   // While no scheduler runs on this thread, as in run(program()).
   static void* allocate_outside(std::size_t size);
+  static void note_fat(Scheduler& scheduler, std::size_t size) noexcept;
 };
 
 namespace detail {

@@ -22,8 +22,10 @@
 #include "tiffany/detail/core/circles.hpp"
 #include "tiffany/detail/core/exception_flight.hpp"
 #include "tiffany/detail/core/external_entry.hpp"
+#include "tiffany/detail/core/fat_frames.hpp"
 #include "tiffany/detail/core/limits.hpp"
 #include "tiffany/detail/core/observer.hpp"
+#include "tiffany/detail/core/pulse.hpp"
 #include "tiffany/detail/core/quiet.hpp"
 #include "tiffany/detail/core/reports.hpp"
 #include "tiffany/detail/core/watch.hpp"
@@ -144,6 +146,7 @@ class Loop {
   std::uint64_t throttled_[256] = {};
   InlineOrder* inline_order_;  // null unless tasks wait inline
   Observer* observer_ = nullptr;
+  Pulse* pulse_ = nullptr;
   bool park_aside_ = false;  // one of the two is there
   std::size_t dead_in_queue_ = 0;
   std::size_t live_tasks_ = 0;
@@ -176,6 +179,7 @@ class Loop {
   Circles circles_;
   Quiet quiet_;
   ExceptionFlight flight_;
+  FatFrames fat_frames_;
   LiveScheduler live_;
   std::uint64_t calls_[kCallNumbers] = {};  // how often each was made, but for yields
 };

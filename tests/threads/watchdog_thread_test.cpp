@@ -1,0 +1,395 @@
+#include "tiffany/observe/watchdog.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tiffany/detail/world/thread_probe.hpp"
+#include "tiffany/tiffany.hpp"
+
+namespace tiffany::watchdog_thread_test {
+
+using namespace std::chrono_literals;
+using observe::Watchdog;
+using observe::WatchdogOptions;
+
+// What a sink was given, from any thread.
+class Kept {
+ public:
+  std::function<void(const std::string&)> sink() {
+    return [this](const std::string& text) {
+      const std::lock_guard lock(mutex_);
+      texts_.push_back(text);
+    };
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return texts_.size();
+  }
+  std::string last() {
+    const std::lock_guard lock(mutex_);
+    return texts_.empty() ? std::string() : texts_.back();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Until somebody says so; a test that goes wrong ends too.
+[[gnu::noinline]] bool hangs_until(const std::atomic<bool>& over) {
+  for (int i = 0; i < 100'000; ++i) {
+    if (over.load()) return true;
+    std::this_thread::sleep_for(200us);
+  }
+  return false;
+}
+
+std::atomic<bool> stuck{false};
+std::atomic<bool> over{false};
+int line_before = 0;
+
+Task<void> innermost_hang() {
+  line_before = __LINE__ + 1;
+  co_await yield();
+  stuck = true;
+  EXPECT_TRUE(hangs_until(over));
+}
+int line_of_call = 0;
+Task<void> hang() {
+  line_of_call = __LINE__ + 1;
+  co_await innermost_hang();
+}
+Task<void> sleeps() { co_await sleep(1h); }
+
+Options quiet() {
+  return Options().log_to([](const LogLine&) {});
+}
+
+class WatchdogThread : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    stuck = false;
+    over = false;
+  }
+  static void wait_until_stuck() {
+    while (!stuck.load()) std::this_thread::sleep_for(100us);
+  }
+  Kept reports;
+  Kept dumps;
+  WatchdogOptions by_hand() {
+    return WatchdogOptions().limit(40ms).by_hand().report_to(reports.sink()).dump_to(dumps.sink());
+  }
+};
+
+TEST_F(WatchdogThread, ATaskThatDoesNotGiveWayIsReportedWhileItRunsWithItsLines) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, by_hand());
+  scheduler.spawn(hang).named("hanging");
+  std::thread other([&] {
+    wait_until_stuck();
+    watchdog.look(0ms);
+    watchdog.look(10ms);
+    watchdog.look(49ms);
+    EXPECT_EQ(reports.count(), 0u);
+    watchdog.look(50ms);
+    EXPECT_EQ(reports.count(), 1u);
+    over = true;
+  });
+  scheduler.run();
+  other.join();
+  const std::string text = reports.last();
+  EXPECT_TRUE(has(text, "\"hanging\", spawned at watchdog_thread_test.cpp:")) << text;
+  EXPECT_TRUE(has(text, "for more than 40ms")) << text;
+  EXPECT_TRUE(has(text, "watchdog_thread_test.cpp:" + std::to_string(line_before))) << text;
+  EXPECT_TRUE(has(text, "watchdog_thread_test.cpp:" + std::to_string(line_of_call))) << text;
+  // The native stack has names where the program has a table of symbols that can be read.
+  void* const known[] = {reinterpret_cast<void*>(&hangs_until)};
+  if (has(tiffany::detail::native_stack_text(known), "hangs_until")) {
+    EXPECT_TRUE(has(text, "hangs_until")) << text;
+    EXPECT_FALSE(has(text, "Loop::run_turn")) << text;
+  }
+}
+
+TEST_F(WatchdogThread, ATaskThatIsStuckForEverIsReportedAgainAndAgainEachTimeLater) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, by_hand());
+  scheduler.spawn(hang);
+  std::thread other([&] {
+    wait_until_stuck();
+    for (Duration now{}; now < 10min; now += 10ms) watchdog.look(now);
+    over = true;
+  });
+  scheduler.run();
+  other.join();
+  // After 50 ms, then 80, 160, ... 40 ms * 2^10 later, and then each minute.
+  EXPECT_EQ(reports.count(), 20u);
+  EXPECT_EQ(watchdog.reports(), 20u);
+}
+
+TEST_F(WatchdogThread, ManySlicesInOneTurnAreNotOneLongSlice) {
+  Scheduler scheduler(quiet().turn(1'000'000'000));
+  Watchdog watchdog(scheduler, by_hand());
+  static std::atomic<std::uint64_t> slices{0};
+  slices = 0;
+  for (int i = 0; i < 2; ++i) {
+    scheduler.spawn([]() -> Task<void> {
+      while (!over.load()) {
+        ++slices;
+        std::this_thread::sleep_for(20us);
+        co_await yield();
+      }
+    });
+  }
+  std::thread other([&] {
+    Duration now{};
+    for (int i = 0; i < 20; ++i) {
+      const std::uint64_t before = slices.load();
+      while (slices.load() < before + 3) std::this_thread::sleep_for(50us);
+      watchdog.look(now += 1s);
+    }
+    over = true;
+  });
+  scheduler.run();
+  other.join();
+  EXPECT_EQ(reports.count(), 0u) << reports.last();
+}
+
+TEST_F(WatchdogThread, ALoopThatSleepsIsNotStuck) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, by_hand());
+  auto line = scheduler.spawn([]() -> Task<void> {
+    stuck = true;
+    co_await sleep(30ms);
+  });
+  std::thread other([&] {
+    wait_until_stuck();
+    for (int i = 0; i < 10; ++i) watchdog.look(1s * i);
+  });
+  other.join();
+  scheduler.run();
+  EXPECT_EQ(reports.count(), 0u);
+}
+
+TEST_F(WatchdogThread, AFiberIsReportedToo) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, by_hand());
+  scheduler
+      .spawn_fiber([] {
+        stuck = true;
+        EXPECT_TRUE(hangs_until(over));
+      })
+      .named("fiber");
+  std::thread other([&] {
+    wait_until_stuck();
+    for (Duration now{}; now <= 60ms; now += 10ms) watchdog.look(now);
+    over = true;
+  });
+  scheduler.run();
+  other.join();
+  EXPECT_EQ(reports.count(), 1u);
+  EXPECT_TRUE(has(reports.last(), "\"fiber\"")) << reports.last();
+}
+
+TEST_F(WatchdogThread, AThreadThatBlocksSignalsIsReportedWithoutItsStack) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, by_hand());
+  scheduler.spawn([]() -> Task<void> {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    stuck = true;
+    EXPECT_TRUE(hangs_until(over));
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    co_return;
+  });
+  std::thread other([&] {
+    wait_until_stuck();
+    for (Duration now{}; now <= 60ms; now += 10ms) watchdog.look(now);
+    over = true;
+  });
+  scheduler.run();
+  other.join();
+  EXPECT_EQ(reports.count(), 1u);
+  EXPECT_TRUE(has(reports.last(), "does not answer a signal")) << reports.last();
+}
+
+TEST_F(WatchdogThread, TheDumpOfAStuckLoopHasItsTasksAndWhatTheyWaitFor) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, by_hand());
+  auto sleeper = scheduler.spawn(sleeps).named("sleeper");
+  scheduler.spawn(hang).named("hanging");
+  std::thread other([&] {
+    wait_until_stuck();
+    watchdog.dump();
+    over = true;
+  });
+  scheduler.run_until(scheduler.now() + 1ms);
+  while (!over.load()) scheduler.run_until(scheduler.now() + 1ms);
+  other.join();
+  EXPECT_EQ(watchdog.dumps(), 1u);
+  const std::string text = dumps.last();
+  EXPECT_TRUE(has(text, "in the middle of a slice: 2 tasks")) << text;
+  EXPECT_TRUE(has(text, "\"sleeper\"")) << text;
+  EXPECT_TRUE(has(text, "blocked in sleep")) << text;
+  EXPECT_TRUE(has(text, "waiting now: join 0, sleep 1")) << text;
+  EXPECT_TRUE(has(text, "\"hanging\"")) << text;
+  EXPECT_TRUE(has(text, "Its thread is")) << text;
+  sleeper.cancel();
+  scheduler.run();
+}
+
+TEST_F(WatchdogThread, ALoopThatIsNotStuckMakesTheDumpItself) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, by_hand().limit(10s));
+  auto sleeper = scheduler.spawn(sleeps).named("sleeper");
+  std::thread other([&] {
+    watchdog.dump();
+    over = true;
+  });
+  while (!over.load()) scheduler.run_until(scheduler.now() + 1ms);
+  other.join();
+  EXPECT_TRUE(has(dumps.last(), "waits for")) << dumps.last();
+  EXPECT_TRUE(has(dumps.last(), "1 spawned")) << dumps.last();
+  sleeper.cancel();
+  scheduler.run();
+}
+
+TEST_F(WatchdogThread, OfASchedulerThatNobodyDrivesTheDumpSaysSo) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, by_hand().limit(5ms));
+  scheduler.spawn([]() -> Task<void> { co_return; });
+  watchdog.dump();
+  EXPECT_TRUE(has(dumps.last(), "no thread drives it")) << dumps.last();
+  scheduler.run();
+}
+
+TEST_F(WatchdogThread, ASignalToTheProcessMakesADumpThoughTheLoopIsStuck) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, WatchdogOptions()
+                                   .limit(20ms)
+                                   .dump_on(SIGUSR1)
+                                   .dump_to(dumps.sink())
+                                   .report_to(reports.sink()));
+  scheduler.spawn(hang).named("hanging");
+  std::thread other([&] {
+    wait_until_stuck();
+    kill(getpid(), SIGUSR1);
+    while (watchdog.dumps() == 0 || watchdog.reports() == 0) std::this_thread::sleep_for(1ms);
+    over = true;
+  });
+  scheduler.run();
+  other.join();
+  EXPECT_TRUE(has(dumps.last(), "\"hanging\"")) << dumps.last();
+  EXPECT_TRUE(has(reports.last(), "\"hanging\"")) << reports.last();
+}
+
+TEST_F(WatchdogThread, TwoSchedulersInTwoThreadsAreReportedEachByItsOwn) {
+  const auto one = [](const char* name) {
+    Kept kept;
+    Scheduler scheduler(quiet());
+    Watchdog watchdog(scheduler, WatchdogOptions().limit(10ms).report_to(kept.sink()));
+    scheduler
+        .spawn(
+            [](Watchdog* dog) -> Task<void> {
+              co_await yield();
+              while (dog->reports() == 0) std::this_thread::sleep_for(200us);
+            },
+            &watchdog)
+        .named(name);
+    scheduler.run();
+    EXPECT_TRUE(has(kept.last(), "\"" + std::string(name) + "\"")) << kept.last();
+  };
+  std::thread left(one, "left");
+  std::thread right(one, "right");
+  left.join();
+  right.join();
+}
+
+TEST_F(WatchdogThread, ItIsRefusedWhereItCouldNotWork) {
+  Scheduler scheduler(quiet());
+  EXPECT_THROW(Watchdog(scheduler, WatchdogOptions().limit(1ms)), Error);
+  const auto before = std::signal(SIGUSR2, [](int) {});
+  EXPECT_THROW(Watchdog(scheduler, WatchdogOptions().dump_on(SIGUSR2)), Error);
+  std::signal(SIGUSR2, before);
+  const Watchdog first(scheduler, by_hand());
+  EXPECT_THROW(Watchdog(scheduler, by_hand()), Error);
+}
+
+TEST_F(WatchdogThread, ItMayBeMadeAndDestroyedInATaskAndOutliveItsScheduler) {
+  auto scheduler = std::make_unique<Scheduler>(quiet());
+  scheduler->spawn(
+      [](Scheduler* of, Kept* kept) -> Task<void> {
+        for (int i = 0; i < 3; ++i) {
+          Watchdog watchdog(*of, WatchdogOptions().limit(4ms).report_to(kept->sink()));
+          while (watchdog.reports() == 0) std::this_thread::sleep_for(200us);
+        }
+        co_return;
+      },
+      scheduler.get(), &reports);
+  scheduler->run();
+  EXPECT_GE(reports.count(), 3u);
+  Watchdog watchdog(*scheduler, WatchdogOptions().limit(4ms).report_to(reports.sink()));
+  scheduler.reset();
+}
+
+TEST_F(WatchdogThread, ASinkThatThrowsIsCounted) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, WatchdogOptions().limit(5ms).by_hand().dump_to(
+                                   [](const std::string&) { throw std::runtime_error("full"); }));
+  watchdog.dump();
+  EXPECT_EQ(watchdog.dumps(), 1u);
+  EXPECT_EQ(watchdog.failed_sinks(), 1u);
+}
+
+TEST_F(WatchdogThread, AProgramIsTheSameWithIt) {
+  const auto run = [](bool watched) {
+    Scheduler scheduler(quiet().virtual_time());
+    std::unique_ptr<Watchdog> watchdog;
+    if (watched) watchdog = std::make_unique<Watchdog>(scheduler, WatchdogOptions().limit(4ms));
+    for (int i = 0; i < 50; ++i) {
+      scheduler.spawn(
+          [](int n) -> Task<void> {
+            for (int k = 0; k < n; ++k) co_await yield();
+            co_await sleep(1ms * n);
+          },
+          i);
+    }
+    scheduler.run();
+    return scheduler.trace_hash();
+  };
+  EXPECT_EQ(run(true), run(false));
+}
+
+TEST_F(WatchdogThread, TheChildOfAForkHasNoneAndCanEnd) {
+  Scheduler scheduler(quiet());
+  auto watchdog = std::make_unique<Watchdog>(scheduler, WatchdogOptions().limit(4ms));
+  const pid_t child = fork();
+  if (child == 0) {
+    scheduler.spawn([]() -> Task<void> { co_await yield(); });
+    scheduler.run();
+    watchdog.reset();
+    _exit(7);
+  }
+  ASSERT_GT(child, 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+}  // namespace tiffany::watchdog_thread_test
