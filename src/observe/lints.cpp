@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "observe/lint_text.hpp"
 #include "tiffany/base/time_text.hpp"
 #include "tiffany/core/await_stack.hpp"
 #include "tiffany/core/cancel.hpp"
@@ -11,16 +12,18 @@
 
 namespace tiffany::observe {
 
-namespace {
-
-// `task #3 "fetch", at shop.cpp:40,`
-std::string subject(const TaskRecord& task) {
+std::string lint_subject(const TaskRecord& task) {
   AwaitStack stack;
   task.visit_frames(stack);
   const auto sites = stack.sites();
-  return task.describe() + ", at " + site_text(sites.empty() ? task.spawn_site() : sites.front()) +
-         ",";
+  // One that has not awaited anything yet has no line.
+  const bool known = !sites.empty() && sites.front().line() != 0;
+  return task.describe() + ", at " + site_text(known ? sites.front() : task.spawn_site()) + ",";
 }
+
+namespace {
+
+std::string subject(const TaskRecord& task) { return lint_subject(task); }
 
 // The tasks that a call waits for.
 class TasksWaitedFor final : public WaitVisitor {
@@ -121,7 +124,8 @@ class WaitCircles {
 
 std::string_view name_of(LintKind kind) noexcept {
   static constexpr std::array<std::string_view, kLintKinds> kNames = {
-      "deadlock", "hoarder", "starved", "stall", "busy-yield"};
+      "deadlock",   "hoarder",       "starved",   "stall",
+      "busy-yield", "never-yielded", "lost-wake", "fat-frame"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -183,6 +187,7 @@ void Linter::read_events(std::vector<Lint>& out) {
     std::uint64_t slices = 0;
     std::uint64_t yields = 0;
     std::int64_t longest = 0;
+    std::int64_t first = 0;  // slice of the task, when it was among these
   };
   std::map<TaskId, Seen> tasks;
   Event event;
@@ -191,7 +196,11 @@ void Linter::read_events(std::vector<Lint>& out) {
     Seen& seen = tasks[event.task];
     ++seen.slices;
     seen.yields += event.state() == TaskState::suspended ? 1 : 0;
-    seen.longest = std::max(seen.longest, event.duration);
+    if (event.first() && Duration(event.duration) > options_.never_yielded) {
+      seen.first = event.duration;
+    } else {
+      seen.longest = std::max(seen.longest, event.duration);
+    }
   }
   const auto who = [this](TaskId id) {
     const TaskRecord* const task = scheduler_.find(id);
@@ -213,6 +222,14 @@ void Linter::read_events(std::vector<Lint>& out) {
                          " slices: it asks again and again. Wait for an event instead."});
     }
   }
+  for (const auto& [id, seen] : tasks) {
+    if (seen.first > 0) {
+      out.push_back({LintKind::never_yielded, id,
+                     who(id) + " ran for " + duration_text(Duration(seen.first)) +
+                         " from its beginning on and did not give way once. Add co_await "
+                         "checkpoint() to its loop, or offload the work."});
+    }
+  }
 }
 
 std::vector<Lint> Linter::scan() {
@@ -223,6 +240,8 @@ std::vector<Lint> Linter::scan() {
     if (recorder_->on()) find_starved(out);
     read_events(out);
   }
+  find_lost_wakes(out);
+  find_fat_frames(out);
   active_ = {};
   for (const Lint& lint : out) ++active_[static_cast<std::size_t>(lint.kind)];
   return out;

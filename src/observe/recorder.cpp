@@ -190,8 +190,11 @@ void Recorder::released(const TaskRecord& task) noexcept {
 
 void Recorder::slice_begins(const TaskRecord& task) noexcept {
   Known& of = known(task);
-  if (of.task_class == 0) [[unlikely]]
+  first_ = false;
+  if (of.task_class == 0) [[unlikely]] {
     of.task_class = class_of(task);
+    first_ = of.spawned != Event::kUnknown;
+  }
   // Between two slices of one turn there is nothing to be measured.
   begun_ = stopped_ >= 0 && turn_ == scheduler_->now() ? stopped_ : now();
   running_ = task.id();
@@ -216,6 +219,7 @@ void Recorder::slice_ends(const TaskRecord& task, TaskState how) noexcept {
   made.detail = static_cast<std::uint8_t>(how);
   if (std::exchange(running_, TaskId()) == task.id()) {
     made.duration = stopped_ - begun_;
+    if (first_) made.detail |= Event::kFirst;
     add(classes_[of.task_class].run, kSliceBounds, made.duration);
   }
   ring_.push(made);

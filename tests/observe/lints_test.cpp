@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -182,6 +183,133 @@ TEST(Lints, AreToldOnceThroughPalAndCountedInMetrics) {
   linter.tell(linter.scan(), pal);
   EXPECT_NE(metrics.text_now().find("tiffany_lints_active{lint=\"deadlock\"} 0\n"),
             std::string::npos);
+}
+
+TEST(Lints, ATaskThatRanForLongFromItsBeginningOnHasNeverYielded) {
+  Clocked world;
+  world.recorder.start();
+  Linter linter(world.scheduler, &world.recorder);
+  const auto works = [](std::int64_t* time, bool first) -> Task<void> {
+    if (!first) co_await yield();
+    *time += 1'200'000'000;
+    co_await sleep(1s);
+  };
+  world.scheduler.spawn(works, &world.time, true).named("greedy");
+  world.scheduler.run_until(Time(500ms));
+  std::vector<Lint> lints = linter.scan();
+  ASSERT_EQ(lints.size(), 1u) << "it is no stall as well";
+  EXPECT_EQ(lints[0].kind, LintKind::never_yielded);
+  EXPECT_NE(lints[0].text.find("\"greedy\""), std::string::npos) << lints[0].text;
+  EXPECT_NE(lints[0].text.find("ran for 1.2s from its beginning"), std::string::npos)
+      << lints[0].text;
+  world.scheduler.spawn(works, &world.time, false);
+  world.scheduler.run_until(Time(600ms));
+  lints = linter.scan();
+  ASSERT_EQ(lints.size(), 1u);
+  EXPECT_EQ(lints[0].kind, LintKind::stall) << "this one has yielded before";
+}
+
+// Calls of a program that forget to wake their task.
+class ForgetfulJoin final : public SystemCall {
+ public:
+  static constexpr CallName call_name{"forgetful join"};
+  static constexpr WaitKind wait_kind() noexcept { return WaitKind::join; }
+  explicit ForgetfulJoin(Handle<void> of) : of_(std::move(of)) {}
+  Answer start(Scheduler&, TaskRecord&) noexcept { return Answer::parked; }
+  void withdraw(TaskRecord&) noexcept override {}
+  void finish() {}
+  std::string describe() const override { return of_.waitable().describe(); }
+  void visit_waits(WaitVisitor& visitor) const override { visitor.on_waitable(of_.waitable()); }
+
+ private:
+  Handle<void> of_;
+};
+class ForgetfulSleep final : public SystemCall {
+ public:
+  static constexpr CallName call_name{"forgetful sleep"};
+  static constexpr WaitKind wait_kind() noexcept { return WaitKind::sleep; }
+  ForgetfulSleep() = default;
+  Answer start(Scheduler&, TaskRecord&) noexcept { return Answer::parked; }
+  void withdraw(TaskRecord&) noexcept override {}
+  void finish() {}
+  std::string describe() const override { return "tomorrow"; }
+  bool waits_for_time() const noexcept override { return true; }
+};
+
+TEST(Lints, AWakeThatDoesNotComeIsLostWhenASecondScanFindsTheSame) {
+  Scheduler scheduler(silent());
+  auto server = scheduler.spawn(serves);
+  auto quick = scheduler.spawn([]() -> Task<void> { co_await sleep(1ms); });
+  auto waits = scheduler.spawn(
+      [](Handle<void> of) -> Task<void> { co_await ForgetfulJoin(std::move(of)); }, quick);
+  Linter linter(scheduler);
+  scheduler.step_until_idle();
+  EXPECT_TRUE(linter.scan().empty());
+  EXPECT_TRUE(linter.scan().empty()) << "what it waits for has not come";
+  scheduler.run_until(Time(2s));
+  EXPECT_TRUE(linter.scan().empty()) << "once is not enough";
+  const std::vector<Lint> lints = linter.scan();
+  ASSERT_EQ(lints.size(), 1u);
+  EXPECT_EQ(lints[0].kind, LintKind::lost_wake);
+  EXPECT_EQ(lints[0].task, waits.id());
+  EXPECT_NE(lints[0].text.find("What it waits for has come"), std::string::npos) << lints[0].text;
+  EXPECT_EQ(Linter::summary(lints), "1 task in trouble: 1 lost-wake.");
+  waits.cancel();
+  scheduler.run();
+}
+
+TEST(Lints, TasksThatNothingCanWakeAreLostThoughATaskThatLooksForThemLives) {
+  Scheduler scheduler(silent());
+  static std::vector<std::string> found;
+  found.clear();
+  ManualResetEvent event;
+  auto forgotten =
+      scheduler.spawn([](ManualResetEvent* of) -> Task<void> { co_await of->wait(); }, &event);
+  auto timeless = scheduler.spawn([]() -> Task<void> { co_await ForgetfulSleep(); });
+  scheduler.spawn(
+      [](Scheduler* of) -> Task<void> {
+        Linter linter(*of);
+        for (int i = 0; i < 3; ++i) {
+          co_await sleep(1s);
+          for (const Lint& lint : linter.scan()) found.push_back(lint.text);
+        }
+      },
+      &scheduler);
+  scheduler.run_until(Time(10s));
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_NE(found[0].find("No task is ready"), std::string::npos) << found[0];
+  EXPECT_NE(found[1].find("No timer is armed that"), std::string::npos) << found[1];
+  forgotten.cancel();
+  timeless.cancel();
+  scheduler.run();
+}
+
+Task<void> with_array(std::size_t* sum) {
+  std::array<char, 9000> large{};
+  co_await sleep(1s);
+  for (const char each : large) *sum += static_cast<std::size_t>(each);
+}
+
+TEST(Lints, AFrameThatIsLargerThanAPageIsFatWhileItsTaskLives) {
+  Scheduler scheduler(silent());
+  std::size_t sum = 0;
+  scheduler.spawn(with_array, &sum).named("large");
+  scheduler.spawn(
+      [](std::size_t* into) -> Task<void> {
+        co_await with_array(into);
+        co_await sleep(1s);
+      },
+      &sum);
+  scheduler.spawn(serves);
+  scheduler.run_until(Time(500ms));
+  Linter linter(scheduler);
+  const std::vector<Lint> lints = linter.scan();
+  ASSERT_EQ(lints.size(), 2u);
+  EXPECT_EQ(lints[0].kind, LintKind::fat_frame);
+  EXPECT_NE(lints[0].text.find("\"large\""), std::string::npos) << lints[0].text;
+  EXPECT_NE(lints[0].text.find("a coroutine frame of 9"), std::string::npos) << lints[0].text;
+  scheduler.run();
+  EXPECT_TRUE(linter.scan().empty());
 }
 
 }  // namespace tiffany::lints_test

@@ -59,7 +59,10 @@ struct Event {
   EventKind kind = EventKind::admit;
   std::uint8_t detail = 0;
 
-  TaskState state() const noexcept { return static_cast<TaskState>(detail); }  // stop, end
+  TaskState state() const noexcept {
+    return static_cast<TaskState>(detail & ~kFirst);
+  }                                                               // stop, end
+  bool first() const noexcept { return (detail & kFirst) != 0; }  // of stop: its first slice
   WaitKind wait() const noexcept { return static_cast<WaitKind>(detail & ~kCancelled); }
   bool cancelled() const noexcept { return (detail & kCancelled) != 0; }  // of wake: by a cancel
   SpawnDenied::Limit limit() const noexcept { return static_cast<SpawnDenied::Limit>(detail); }
@@ -68,6 +71,7 @@ struct Event {
   std::string text() const;
 
   static constexpr std::uint8_t kCancelled = 0x80;
+  static constexpr std::uint8_t kFirst = 0x40;
 };
 static_assert(sizeof(Event) == 64, "an event is as long as a cache line");
 

@@ -132,6 +132,7 @@ class Recorder final : private tiffany::detail::Observer {
   std::uint32_t ready_ = 0;    // how many tasks are
   TaskId running_{};           // whose slice was seen to begin
   std::int64_t begun_ = 0;     // when it did
+  bool first_ = false;         // it is the first one of its task
   std::int64_t stopped_ = -1;  // when the slice before ended, in this turn
   Time turn_{};                // the time of the scheduler then
   std::vector<Known> tasks_;   // by slots
