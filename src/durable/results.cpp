@@ -5,6 +5,7 @@
 
 #include "durable/host_core.hpp"
 #include "durable/records.hpp"
+#include "durable/wait_graph.hpp"
 #include "tiffany/wal/record.hpp"
 
 namespace tiffany {
@@ -27,7 +28,7 @@ Task<std::string> Results::wait(Uuid id) {
       throw Error(Errc::durable_stopped, "Task " + id.text() + " does not run: " + task.detail);
     }
     task.done.reset();
-    co_await task.done.wait();
+    co_await ResultWait(task);
   }
   co_return value_of(task);
 }

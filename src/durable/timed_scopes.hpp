@@ -14,6 +14,7 @@ class TimedScopes {
   void close(const Slot& timer) noexcept {
     std::erase_if(all_, [&timer](const Open& each) { return each.timer == &timer; });
   }
+  bool any() const noexcept { return !all_.empty(); }
   // The timer of the outermost whose time is over, and that no shield inside of it holds back.
   const Slot* due(int shields) const noexcept {
     for (const Open& each : all_) {

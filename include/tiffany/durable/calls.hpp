@@ -12,6 +12,7 @@
 #pragma once
 
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -68,8 +69,15 @@ class DurableCall : public SystemCall {
   void withdraw(TaskRecord& task) noexcept final;
   bool take_back(TaskRecord& task) noexcept final;
   std::string describe() const override;
-  // Never part of a deadlock: somebody may always keep a promise or send a signal.
+  // Never part of a deadlock of the whole scheduler: somebody may always keep a promise or send a
+  // signal.
   bool waits_for_outside() const noexcept final { return true; }
+  // The task waits for the end of tasks that wait themselves: for a child, or for a step of its
+  // own. Such waits can close a circle, which is reported (Options::circles) and found by a Linter.
+  // Not counted: a wait that the limit of a scope or of the task ends, and one for the first of
+  // several. Promises, signals and timers come from outside, and are no part of a circle.
+  bool needs_all() const noexcept final;
+  void visit_waits(WaitVisitor& visitor) const final;
 
  protected:
   DurableCall(FlowState& flow, std::source_location site) noexcept : flow_(&flow), site_(site) {}
@@ -87,6 +95,8 @@ class DurableCall : public SystemCall {
   virtual bool cancellable() const noexcept { return true; }
   // False: it waits only for what was asked for before.
   virtual bool asks() const noexcept { return true; }
+  // All of these have to come, or one of them to fail.
+  virtual std::span<detail::Slot* const> needed() const noexcept { return {}; }
 
   FlowState* flow_;
   std::source_location site_;
@@ -117,6 +127,9 @@ class [[nodiscard("this does nothing until awaited")]] AwaitSlot : public Durabl
   void issue() override {}
   bool ready() const override;
   bool asks() const noexcept override { return slot_ == nullptr; }
+  std::span<Slot* const> needed() const noexcept override {
+    return std::span<Slot* const>(&slot_, slot_ != nullptr ? 1 : 0);
+  }
   Slot* slot_ = nullptr;
 };
 

@@ -45,6 +45,9 @@ class SeveralCall : public DurableCall {
   void issue() override;
   bool asks() const noexcept override { return false; }
   virtual bool needs_one() const noexcept { return false; }
+  std::span<Slot* const> needed() const noexcept override {
+    return needs_one() ? std::span<Slot* const>() : std::span<Slot* const>(slots_);
+  }
   template <class T>
   ValueOf<T> value_of(const Slot* slot) const {
     const std::string& json = slot_value(flow(), slot);

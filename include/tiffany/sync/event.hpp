@@ -30,6 +30,8 @@ class ManualResetEvent {
   bool is_set() const noexcept { return set_; }
   void set() noexcept;
   void reset() noexcept { set_ = false; }
+  // For system calls that wait for it and say more than Wait does.
+  WaiterList& waiters() noexcept { return waiters_; }
 
  private:
   bool set_;
