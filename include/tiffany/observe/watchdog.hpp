@@ -27,7 +27,7 @@
 // system (nanosleep, poll), return EINTR. The child of a fork has no watchdog; a Watchdog that is
 // copied into it does nothing.
 //
-// Thread safety: the Watchdog is made and destroyed on the thread of its scheduler, before, while or
+// Thread safety: a Watchdog is made and destroyed on the thread of its scheduler, before, while or
 // after it runs. Sinks are called on the thread of the watchdog.
 #pragma once
 

@@ -32,7 +32,7 @@ class ThreadProbe {
   void leave() noexcept;
 
   // Runs `visit` in the thread that has entered, and returns when that is done. False, and `visit`
-  // has not run and will not: no thread has entered, or it blocks the signal for longer than `wait`.
+  // has not run and will not: no thread has entered, or it blocks the signal, longer than `wait`.
   bool interrupt(Visit visit, void* context, Duration wait) noexcept;
   // Of the last interrupt() that was true: the native stack of the thread, innermost first.
   std::span<void* const> stack() const noexcept {
