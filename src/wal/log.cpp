@@ -7,6 +7,7 @@
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/engine/spawn.hpp"
+#include "tiffany/io/pressure.hpp"
 #include "tiffany/structure/blocks.hpp"
 #include "tiffany/wal/values.hpp"
 
@@ -80,6 +81,7 @@ Task<std::shared_ptr<Log>> Log::open(LogOptions options, LogIndex& index) {
 std::shared_ptr<Log> Log::look_at(LogOptions options, LogIndex& index) {
   Scheduler& scheduler = Scheduler::require("Log::look_at");
   if (options.disk == nullptr) options.disk = system_disk();
+  options.pressure = nullptr;  // nothing is written
   index = scan_beside_writer(*options.disk, options.directory, options.layout);
   std::shared_ptr<Log> log = make_capture(scheduler, std::move(options));
   log->epoch_ = index.epoch;
@@ -147,8 +149,7 @@ std::uint64_t Log::append(TaskLog& task, Entry entry, Level level, Ticket* ticke
   }
   counters_.records += 1;
   counters_.bytes += line;
-  queued_ += line;
-  if (!has_room()) room_.reset();
+  queue(line);
   if (ticket != nullptr) batch.tickets.push(*ticket);
   if (level == Level::sync || !has_room()) start_writing();
   return entry.seq;
@@ -160,8 +161,7 @@ Position Log::put(Batch& batch, std::string_view line) {
   batch.bytes += reseeded(line, seed_of(batch), before == 0);
   const std::size_t size = batch.bytes.size() - before;
   counters_.bytes += size;
-  queued_ += size;
-  if (!has_room()) room_.reset();
+  queue(size);
   if (!has_room()) start_writing();
   return {batch.file, static_cast<std::uint32_t>(size - 1), batch.offset + before};
 }
@@ -317,7 +317,21 @@ void Log::tell(Batch& batch) noexcept {
 
 void Log::written(std::size_t bytes) noexcept {
   ++counters_.syncs;
+  leave_queue(bytes);
+}
+
+void Log::queue(std::size_t bytes) {
+  queued_ += bytes;
+  if (options_.pressure != nullptr) options_.pressure->add(bytes);
+  if (!has_room()) room_.reset();
+}
+
+void Log::leave_queue(std::size_t bytes) noexcept {
   queued_ -= bytes;
+  // Of a scheduler that goes nobody is let through: its tasks end.
+  if (options_.pressure != nullptr && Scheduler::current() == &scheduler_) {
+    options_.pressure->remove(bytes);
+  }
   if (has_room()) room_.set();
 }
 
@@ -330,8 +344,7 @@ void Log::abandon() noexcept {
 void Log::fail_tickets() noexcept {
   TicketList tickets = take_tickets();
   while (Ticket* const ticket = tickets.pop()) ticket->synced(sealed_);
-  queued_ = 0;
-  room_.set();
+  leave_queue(queued_);
 }
 
 void Log::hurry() {

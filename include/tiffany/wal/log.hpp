@@ -170,6 +170,9 @@ class Log : public std::enable_shared_from_this<Log> {
   Task<void> write_all();
   void fail_tickets() noexcept;
   std::string_view stamp();
+  // So many bytes wait to be written; and do not any more.
+  void queue(std::size_t bytes);
+  void leave_queue(std::size_t bytes) noexcept;
 
   std::unique_ptr<DiskLock> lock_;
   std::uint64_t epoch_ = 0;

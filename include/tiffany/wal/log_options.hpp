@@ -11,6 +11,10 @@
 #include "tiffany/wal/disk.hpp"
 #include "tiffany/wal/record_store.hpp"
 
+namespace tiffany {
+class Pressure;
+}
+
 namespace tiffany::wal {
 
 enum class Layout : std::uint8_t {
@@ -30,6 +34,12 @@ class LogOptions {
   std::size_t segment_size = std::size_t{16} << 20;
   // Whoever wants to append more than this without any of it being synced has to wait.
   std::size_t most_queued = std::size_t{1} << 20;
+  // Back-pressure: the bytes that are appended and not synced yet are added to this gate
+  // (io/pressure.hpp), so that a slow disk holds the reads and accepts of descriptors that are
+  // tagged with it, and tasks in `co_await gate.pass()`. Other tasks go on. Null: none. The gate
+  // outlives the log, and is of the same scheduler. Of a store of one's own (`provider`): nothing
+  // is added.
+  Pressure* pressure = nullptr;
   std::shared_ptr<Disk> disk{};  // default: system_disk()
   // Time of the first moment of the scheduler's clock, in microseconds since 1970. Default: by the
   // clock of the system; under a virtual clock, the time of the youngest record.
