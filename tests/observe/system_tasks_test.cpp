@@ -1,6 +1,8 @@
 #include "tiffany/observe/system_tasks.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <stdexcept>
 #include <string>
@@ -16,9 +18,19 @@ using observe::SystemTasks;
 
 class SystemTasksTest : public ::testing::Test {
  protected:
-  SystemTasksTest() { observe::log::set_levels("off"); }
-  ~SystemTasksTest() override { observe::log::set_levels("info"); }
+  SystemTasksTest() : nowhere_(::open("/dev/null", O_WRONLY | O_CLOEXEC)) {
+    observe::log::Settings settings;
+    settings.descriptor = nowhere_;
+    observe::log::configure(settings);
+  }
+  ~SystemTasksTest() override {
+    observe::log::configure(observe::log::Settings());
+    ::close(nowhere_);
+  }
   Scheduler scheduler{Options().virtual_time().log_to([](const LogLine&) {})};
+
+ private:
+  int nowhere_;
 };
 
 TEST_F(SystemTasksTest, WorksAreDoneAtIntervalsWhileOthersRunAndAreNotWaitedFor) {
