@@ -106,7 +106,11 @@ struct Watchdog::Shared final : public tiffany::detail::Pulse {
     }
     const bool due = suspect && now >= next_report;
     const bool answered = interrupt(due, nullptr);
-    const std::uint64_t number = answered && slice.runs ? slice.number : 0;
+    if (answered && !slice.runs) {  // between two slices
+      suspect = false;
+      return;
+    }
+    const std::uint64_t number = answered ? slice.number : 0;
     if (!suspect || number != seen_slice) {
       suspect = true;
       seen_slice = number;
@@ -121,7 +125,7 @@ struct Watchdog::Shared final : public tiffany::detail::Pulse {
   }
 
   void report(Duration so_far, bool answered) {
-    std::string text = answered && slice.runs ? slice.task.subject() : "A task of the scheduler";
+    std::string text = answered ? slice.task.subject() : "A task of the scheduler";
     text += ", has had the processor for more than " + duration_text(so_far) +
             " and does not give way: no other task of its scheduler runs meanwhile. Add co_await "
             "checkpoint() to its loop, or offload the work.";

@@ -136,4 +136,86 @@ TEST(PalSocket, AClientThatDoesNotReadLosesEventsAndHoldsNobodyUp) {
   EXPECT_EQ(scheduler.counters().failed, 0u);
 }
 
+// A client that goes in the middle of its request, or in the middle of a line that it reads.
+Task<void> comes_and_goes(Address where, int how) {
+  Socket client = co_await connect(where);
+  const std::string request = how == 0 ? "{\"kinds\":[\"ag" : "\n";
+  co_await client.write(request);
+  char room[7];
+  if (how == 2) co_await client.read(room);
+}
+
+TEST(PalSocket, ClientsThatComeAndGoInTheMiddleOfALineLeaveNothing) {
+  Scheduler scheduler;
+  scheduler.spawn([]() -> Task<void> {
+    Pal pal;
+    const Address where = Address::unix_path(path_for("restless"));
+    Listener listener = Listener::bind(where);
+    auto server = spawn(serve_one, &pal, &listener);
+    const auto rest = [&]() -> Task<std::size_t> {
+      for (int i = 0; i < 5000 && Scheduler::current()->live_tasks() > 2; ++i) {
+        co_await sleep(1ms);
+      }
+      co_return Scheduler::current()->arena().live_blocks();
+    };
+    std::size_t blocks = 0;
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 60; ++i) {
+        pal.emit(PalEvent(kTask, stage::kIdle, "while they come and go"));
+        co_await comes_and_goes(where, i % 3);
+      }
+      const std::size_t now = co_await rest();
+      EXPECT_EQ(Scheduler::current()->live_tasks(), 2u) << "this one and the server";
+      EXPECT_EQ(pal.counts().subscribers, 0u);
+      if (round > 0) {
+        EXPECT_EQ(now, blocks) << "nothing is left of a client";
+      }
+      blocks = now;
+    }
+    listener.close();
+    cancel(server, "the test ends");
+  });
+  scheduler.run();
+}
+
+TEST(PalSocket, ManyClientsAtOnceEachGetEveryEvent) {
+  Scheduler scheduler;
+  scheduler.spawn([]() -> Task<void> {
+    Pal pal;
+    const Address where = Address::unix_path(path_for("many"));
+    Listener listener = Listener::bind(where);
+    auto server = spawn(serve_one, &pal, &listener);
+    constexpr std::size_t kClients = 200;
+    static int complete = 0;
+    complete = 0;
+    co_await scope([&](Scope& all) -> Task<void> {
+      for (std::size_t i = 0; i < kClients; ++i) {
+        all.spawn(
+            [](Address at) -> Task<void> {
+              Socket client = co_await connect(at);
+              const std::string empty = "\n";
+              co_await client.write(empty);
+              BufferedReader<Socket> reader(client);
+              for (;;) {
+                const auto line = co_await reader.line();
+                if (!line) co_return;
+                if (line->find("\"seq\":20,") == std::string::npos) continue;
+                ++complete;
+                co_return;
+              }
+            },
+            where);
+      }
+      while (pal.counts().subscribers < kClients) co_await sleep(1ms);
+      for (int i = 0; i < 20; ++i) pal.emit(PalEvent(kTask, stage::kIdle, "for all"));
+    });
+    EXPECT_EQ(complete, static_cast<int>(kClients));
+    EXPECT_EQ(pal.counts().dropped, 0u);
+    listener.close();
+    cancel(server, "the test ends");
+  });
+  scheduler.run();
+  EXPECT_EQ(scheduler.counters().failed, 0u);
+}
+
 }  // namespace tiffany::pal_socket_test
