@@ -13,7 +13,7 @@ namespace tiffany::observe {
 
 void ShortText::assign(std::string_view text) noexcept {
   size_ = std::min(text.size(), text_.size());
-  std::memcpy(text_.data(), text.data(), size_);
+  if (size_ > 0) std::memcpy(text_.data(), text.data(), size_);
 }
 
 class StuckTask::Sites final : public FrameVisitor {
