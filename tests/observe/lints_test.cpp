@@ -200,7 +200,7 @@ TEST(Lints, ATaskThatRanForLongFromItsBeginningOnHasNeverYielded) {
   ASSERT_EQ(lints.size(), 1u) << "it is no stall as well";
   EXPECT_EQ(lints[0].kind, LintKind::never_yielded);
   EXPECT_NE(lints[0].text.find("\"greedy\""), std::string::npos) << lints[0].text;
-  EXPECT_NE(lints[0].text.find("ran for 1.2s from its beginning"), std::string::npos)
+  EXPECT_NE(lints[0].text.find("ran for 1.2 s from its beginning"), std::string::npos)
       << lints[0].text;
   world.scheduler.spawn(works, &world.time, false);
   world.scheduler.run_until(Time(600ms));

@@ -114,7 +114,7 @@ TEST_F(WatchdogThread, ATaskThatDoesNotGiveWayIsReportedWhileItRunsWithItsLines)
   other.join();
   const std::string text = reports.last();
   EXPECT_TRUE(has(text, "\"hanging\", spawned at watchdog_thread_test.cpp:")) << text;
-  EXPECT_TRUE(has(text, "for more than 40ms")) << text;
+  EXPECT_TRUE(has(text, "for more than 40 ms")) << text;
   EXPECT_TRUE(has(text, "watchdog_thread_test.cpp:" + std::to_string(line_before))) << text;
   EXPECT_TRUE(has(text, "watchdog_thread_test.cpp:" + std::to_string(line_of_call))) << text;
   // The native stack has names where the program has a table of symbols that can be read.
