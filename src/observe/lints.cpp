@@ -29,10 +29,15 @@ std::string subject(const TaskRecord& task) { return lint_subject(task); }
 class TasksWaitedFor final : public WaitVisitor {
  public:
   void on_waitable(const Waitable& waitable) override {
-    const TaskRecord* const task = waitable.as_task();
-    if (task != nullptr && !task->settled()) found.push_back(task);
+    if (waitable.settled()) return;
+    if (const TaskRecord* const task = waitable.as_task()) {
+      found.push_back(task);
+    } else {
+      others = true;
+    }
   }
   std::vector<const TaskRecord*> found;
+  bool others = false;  // promises
 };
 
 std::vector<const TaskRecord*> waits_of(const TaskRecord& task) {
@@ -46,8 +51,9 @@ std::vector<const TaskRecord*> waits_of(const TaskRecord& task) {
 class WaitCircles {
  public:
   explicit WaitCircles(const Scheduler& scheduler) {
+    find_stuck(scheduler);
     scheduler.for_each_task([this](const TaskRecord& task) {
-      if (!nodes_.contains(&task)) walk(task);
+      if (stuck_.contains(&task) && !nodes_.contains(&task)) walk(task);
     });
   }
   std::vector<std::vector<const TaskRecord*>> circles;
@@ -61,17 +67,43 @@ class WaitCircles {
     std::vector<const TaskRecord*> edges{};
   };
 
-  // A wait that a time limit ends is in no circle, nor one that any of several things ends.
+  // A task is stuck when everything that it waits for is: what is not may fail, and end the wait
+  // for the others as well. So all are taken for stuck first, and those that are not are taken out
+  // one by one, with those who wait for them.
+  void find_stuck(const Scheduler& scheduler) {
+    std::map<const TaskRecord*, std::vector<const TaskRecord*>> waiters;  // looked up
+    std::vector<const TaskRecord*> free;
+    scheduler.for_each_task([&](const TaskRecord& task) {
+      std::vector<const TaskRecord*> edges = edges_of(task);
+      if (edges.empty()) free.push_back(&task);
+      for (const TaskRecord* const to : edges) waiters[to].push_back(&task);
+      if (!edges.empty()) stuck_.emplace(&task, std::move(edges));
+    });
+    while (!free.empty()) {
+      const auto found = waiters.find(free.back());
+      free.pop_back();
+      if (found == waiters.end()) continue;
+      for (const TaskRecord* const waiter : found->second) {
+        if (stuck_.erase(waiter) > 0) free.push_back(waiter);
+      }
+    }
+  }
+
+  // None: it can go on without any of them. A wait that a time limit ends is in no circle, nor one
+  // that any of several things ends.
   static std::vector<const TaskRecord*> edges_of(const TaskRecord& task) {
     if (task.waiting_on() == nullptr || !task.waiting_on()->needs_all()) return {};
     if (CancelRegion::wait_can_time_out(task)) return {};
-    return waits_of(task);
+    TasksWaitedFor visitor;
+    task.waiting_on()->visit_waits(visitor);
+    if (visitor.others) return {};
+    return std::move(visitor.found);
   }
 
   Node& enter(const TaskRecord& task) {
     Node& node = nodes_[&task];
     node.number = node.lowest = ++count_;
-    node.edges = edges_of(task);
+    node.edges = stuck_[&task];
     open_.push_back(&task);
     path_.push_back(&task);
     return node;
@@ -114,7 +146,8 @@ class WaitCircles {
     circles.push_back(std::move(part));
   }
 
-  std::map<const TaskRecord*, Node> nodes_;  // looked up; walked by slots
+  std::map<const TaskRecord*, std::vector<const TaskRecord*>> stuck_;  // and what each waits for
+  std::map<const TaskRecord*, Node> nodes_;  // both are looked up; walked by slots
   std::vector<const TaskRecord*> open_;
   std::vector<const TaskRecord*> path_;
   std::size_t count_ = 0;
@@ -141,11 +174,15 @@ void Linter::find_circles(std::vector<Lint>& out) const {
     std::string names;
     for (const TaskRecord* const task : circle) names += task->describe() + " -> ";
     names += circle.front()->describe();
+    const bool locks = std::any_of(circle.begin(), circle.end(), [](const TaskRecord* task) {
+      return task->waiting_on()->parked_for() == WaitKind::event;
+    });
     for (const TaskRecord* const task : circle) {
       out.push_back({LintKind::deadlock, task->id(),
                      subject(*task) + " waits for " + task->waiting_on()->describe() +
                          ", which waits for it in turn (" + names +
-                         "). None of them goes on until one is cancelled."});
+                         "). None of them goes on until one is cancelled" +
+                         (locks ? ", or a task that was handed a lock lets go of it." : ".")});
     }
   }
 }

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <iostream>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,20 +54,26 @@ class Watcher {
     recorder_.start();
   }
 
-  // A task in a closed circle goes on only when a cancel has opened that.
+  // A task in a closed circle goes on only when a cancel has opened that, or whoever was handed a
+  // lock.
   void look() {
     Event event;
     bool opened = false;
     while (reader_.read({&event, 1}) == 1) {
-      if (event.kind != EventKind::wake || !stuck_.contains(event.task)) continue;
-      if (event.cancelled()) opened = true;
-      EXPECT_TRUE(opened) << "task " << event.task.text() << " was said to be stuck";
+      if (!stuck_.contains(event.task)) continue;
+      if (event.kind == EventKind::cancel) opened = true;
+      if (event.kind != EventKind::wake) continue;
+      // A guard may be handed to another task, which lets go of the lock.
+      const bool handed =
+          event.wait() == tiffany::WaitKind::event && event.by && !stuck_.contains(event.by);
+      if (event.cancelled() || handed) opened = true;
+      EXPECT_TRUE(opened) << event.text() << ", of which was said: " << stuck_[event.task];
     }
     EXPECT_EQ(reader_.dropped(), 0u);
     stuck_.clear();
     for (const Lint& lint : linter_.scan()) {
       EXPECT_EQ(lint.kind, LintKind::deadlock) << lint.text;
-      stuck_.insert(lint.task);
+      stuck_[lint.task] = lint.text;
       ++deadlocks;
     }
   }
@@ -92,7 +100,7 @@ class Watcher {
   tiffany::observe::Recorder recorder_;
   Linter linter_;
   EventReader reader_;
-  std::set<tiffany::TaskId> stuck_;
+  std::map<tiffany::TaskId, std::string> stuck_;  // what was said of each
 };
 
 TEST(LintsModel, NoTaskThatGoesOnIsSaidToBeInTrouble) {

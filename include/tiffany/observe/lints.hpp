@@ -3,7 +3,8 @@
 //   observe::Linter linter(scheduler, &recorder);
 //   for (const observe::Lint& lint : linter.scan()) log::warn(lint.text);
 //
-//   deadlock       tasks that wait for one another in a circle, while others live
+//   deadlock       tasks that wait for one another in a circle and for nothing else, while others
+//                  live
 //   hoarder        has waited for long, and others wait for a lock that it holds
 //   starved        is ready and does not get the processor
 //   stall          one slice was too long
