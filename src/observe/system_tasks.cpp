@@ -34,8 +34,8 @@ namespace {
 // So many restarts in so long a time are not reached with these pauses: nothing is given up.
 constexpr std::uint32_t kRestarts = 1000;
 constexpr Duration kWellAgain = 1min;
-constexpr Duration kFirstPause = 100ms;
-constexpr Duration kLongestPause = 30s;
+constexpr Duration kFirstBackoff = 100ms;
+constexpr Duration kLongestBackoff = 30s;
 
 }  // namespace
 
@@ -91,7 +91,7 @@ Task<void> SystemTasks::Shared::supervise_all(std::shared_ptr<Shared> self) {
   };
   const Supervision how = Supervision(RestartStrategy::one_for_one)
                               .intensity(kRestarts, kWellAgain)
-                              .backoff(kFirstPause, kLongestPause)
+                              .backoff(kFirstBackoff, kLongestBackoff)
                               .priority(kSystemPriority);
   co_await supervise(how, fill);
 }
