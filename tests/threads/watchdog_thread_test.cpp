@@ -253,6 +253,7 @@ TEST_F(WatchdogThread, ALoopThatIsNotStuckMakesTheDumpItself) {
   Scheduler scheduler(quiet());
   Watchdog watchdog(scheduler, by_hand().limit(10s));
   auto sleeper = scheduler.spawn(sleeps).named("sleeper");
+  scheduler.step_until_idle();
   std::thread other([&] {
     watchdog.dump();
     over = true;
