@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "observe/stuck_view.hpp"
 #include "tiffany/base/error.hpp"
@@ -95,6 +96,14 @@ struct Watchdog::Shared final : public tiffany::detail::Pulse {
     Request request{this, &slice, into, whole};
     const Duration patience = std::min<Duration>(options.limit_, std::chrono::milliseconds(100));
     return probe.interrupt(&Request::take, &request, patience) && request.taken;
+  }
+
+  // The debug information of the program is read once, which may take longer than a limit: so that
+  // is done before something is stuck.
+  void prepare() {
+    if (std::exchange(prepared, true)) return;
+    void* const any[] = {reinterpret_cast<void*>(&warn_in_log)};
+    static_cast<void>(tiffany::detail::native_stack_text(any));
   }
 
   void look(Duration now) {
@@ -189,6 +198,7 @@ struct Watchdog::Shared final : public tiffany::detail::Pulse {
   tiffany::detail::ThreadProbe probe{};
   StuckSlice slice{};
   std::uint64_t seen_turn = 0;
+  bool prepared = false;
   bool suspect = false;          // the turn stands still
   std::uint64_t seen_slice = 0;  // 0: not known which
   Duration begun{};              // when that slice was first seen
@@ -223,7 +233,11 @@ Watchdog::Watchdog(Scheduler& scheduler, WatchdogOptions options) {
   Shared& shared = *shared_;
   if (!shared.options.by_hand_) {
     shared.thread = std::make_unique<tiffany::detail::TickThread>(
-        shared.options.limit_ / 4, [&shared] { shared.look(tiffany::detail::monotonic_now()); },
+        shared.options.limit_ / 4,
+        [&shared] {
+          shared.prepare();
+          shared.look(tiffany::detail::monotonic_now());
+        },
         shared.options.signal_, [&shared] { shared.dump(); });
   }
   scheduler.set_pulse(&shared);
