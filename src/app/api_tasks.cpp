@@ -264,7 +264,8 @@ Task<Response> task_records(ApiCall& call) {
     if (type && view.type_name != *type) continue;
     if (!first) out += ",\n";
     first = false;
-    out += view.line.substr(view.line.find('{'));
+    out +=
+        wal::decoded_line(call.api.parts.app.codec().get(), view.line.substr(view.line.find('{')));
   }
   out += "]";
   if (lines.size() == limit) out += ",\"next\":" + std::to_string(last);

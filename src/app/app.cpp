@@ -14,6 +14,7 @@ struct App::Parts {
   Registry types;
   std::vector<Type> described;
   std::vector<Work> work;
+  std::shared_ptr<const wal::PayloadCodec> codec;
 };
 
 App::App(std::string name, std::string version) : parts_(std::make_unique<Parts>()) {
@@ -31,6 +32,14 @@ const std::vector<App::Work>& App::work() const noexcept { return parts_->work; 
 App& App::with(std::string name, std::function<Task<void>(Host&)> task) {
   parts_->work.push_back({std::move(name), std::move(task)});
   return *this;
+}
+
+App& App::codec(std::shared_ptr<const wal::PayloadCodec> codec) {
+  parts_->codec = std::move(codec);
+  return *this;
+}
+const std::shared_ptr<const wal::PayloadCodec>& App::codec() const noexcept {
+  return parts_->codec;
 }
 
 void App::describe(const std::string& type, std::vector<Argument> arguments,

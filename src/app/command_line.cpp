@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "app/commands.hpp"
 #include "base/shown_text.hpp"
@@ -84,7 +85,9 @@ Task<void> run_command(const Registry* types, app::Words words, int* status) {
 
 }  // namespace
 
-int durable_main(int count, char** arguments, const Registry& types) {
+int durable_main(int count, char** arguments, const Registry& types,
+                 std::shared_ptr<const wal::PayloadCodec> codec) {
+  app::codec_of_logs() = std::move(codec);
   const std::string_view first = count > 1 ? arguments[1] : "";
   if (first.empty() || first == "help" || first == "--help" || first == "-h") {
     app::print(kHelp);

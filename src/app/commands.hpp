@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ class Words {
 // Text of users is given to shown() before, which takes its line breaks, too.
 void print(std::string_view lines);
 
+// What durable_main was given.
+std::shared_ptr<const wal::PayloadCodec>& codec_of_logs() noexcept;
 // The log in a directory, to be written to little. Throws an Error when there is none.
 wal::LogOptions log_at(const std::string& directory);
 // For a change of a log that no process has open: nothing is run.

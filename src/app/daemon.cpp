@@ -78,6 +78,12 @@ Task<void> serve_tls_client(Socket client, http::Server* server, const TlsContex
   co_await server->serve_stream(AnyStream(std::move(stream).value()), std::move(peer));
 }
 
+wal::LogOptions log_of(const App& app, const std::string& data) {
+  wal::LogOptions options(data + "/wal");
+  options.codec = app.codec();
+  return options;
+}
+
 class Daemon {
  public:
   Daemon(App& app, Settings settings)
@@ -89,7 +95,7 @@ class Daemon {
         audit_(data_ + "/audit.jsonl"),
         pal_(pal_options()),
         events_(pal_),
-        log_(data_ + "/wal"),
+        log_(log_of(app_, data_)),
         host_(with_own_types(app_), log_, host_options_of(settings_, events_)),
         linter_(*Scheduler::current()),
         api_(Api::Parts{app_, app_.types(), settings_, host_, log_, pal_, metrics_, linter_,

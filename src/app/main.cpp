@@ -44,7 +44,9 @@ Given settings_of_words(int count, char** words) {
 
 int App::main(int count, char** arguments) {
   const std::string_view first = count > 1 ? arguments[1] : "";
-  if (first != "serve" && first != "config") return durable_main(count, arguments, types());
+  if (first != "serve" && first != "config") {
+    return durable_main(count, arguments, types(), codec());
+  }
   app::Settings settings;
   try {
     settings = app::Settings::read(settings_of_words(count, arguments));

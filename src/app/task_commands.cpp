@@ -30,7 +30,9 @@ Task<int> list(std::string directory) {
 int show(const std::string& directory, const Uuid& id) {
   const wal::LogOptions options = log_at(directory);
   wal::LogView log(*options.disk, directory, options.layout);
-  for (const std::string& line : log.lines(id)) print(line);
+  for (const std::string& line : log.lines(id)) {
+    print(wal::decoded_line(options.codec.get(), line));
+  }
   const wal::TaskLog* const task = log.index().find(id);
   if (task != nullptr && !task->quarantine.empty()) {
     print("quarantined: " + shown(task->quarantine) + "\n");

@@ -116,7 +116,9 @@ int tail(const std::string& directory, std::size_t count) {
   }
   std::sort(lines.begin(), lines.end());
   const std::size_t from = lines.size() > count ? lines.size() - count : 0;
-  for (std::size_t i = from; i < lines.size(); ++i) print(std::get<2>(lines[i]));
+  for (std::size_t i = from; i < lines.size(); ++i) {
+    print(wal::decoded_line(options.codec.get(), std::get<2>(lines[i])));
+  }
   return 0;
 }
 

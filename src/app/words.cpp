@@ -82,6 +82,11 @@ void print(std::string_view lines) {
   std::fwrite(out.data(), 1, out.size(), stdout);
 }
 
+std::shared_ptr<const wal::PayloadCodec>& codec_of_logs() noexcept {
+  static std::shared_ptr<const wal::PayloadCodec> codec;
+  return codec;
+}
+
 wal::LogOptions log_at(const std::string& directory) {
   struct stat about{};
   if (os_world().files().status(directory.c_str(), about) != 0 || !S_ISDIR(about.st_mode)) {
@@ -98,6 +103,7 @@ wal::LogOptions log_at(const std::string& directory) {
                     "(<uuid>.wal) is there. If there was a log, its files are gone.");
   }
   options.layout = *layout;
+  options.codec = codec_of_logs();
   return options;
 }
 

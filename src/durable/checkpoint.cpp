@@ -60,7 +60,7 @@ Slot* issue_checkpoint(FlowState& flow, const std::string& given,
   if (!flow.host.effects->make_checkpoint()) return &flow.hold(std::move(made), nullptr);
   const bool counted = flow.written_by.records_waits();
   const std::uint64_t number = flow.generation.checkpoint() + 1;
-  const bool whole = flow.signals.size() > wal::kLongestValue;
+  const bool whole = flow.host.store->encodes() || flow.signals.size() > wal::kLongestValue;
   records::Checkpoint::write(flow.host.payload, *flow.host.store, state, counted ? number : 0,
                              flow.signals.json(whole), whole, cancel_of(flow), flow.attributes(),
                              updates != nullptr ? updates->waiting_json() : std::string(),

@@ -94,7 +94,13 @@ void Children::adopt(detail::ChildSlot& slot) {
   // Of one that a repair has quarantined nothing may be left but its id.
   if (child->parent.nil()) child->parent = slot.flow.log.id;
   if (child != old.get() && !child->log.ended) return;
-  const DurableInfo end = host_.results.info_of(*child);
+  DurableInfo end;
+  try {
+    end = host_.results.info_of(*child);
+  } catch (const Error& error) {
+    return slot.flow.comparison.stop("The result of " + detail::what_is(&slot) + " is not known. " +
+                                     error.what());
+  }
   if (end.status == DurableStatus::failed) {
     slot.failure = std::make_shared<detail::Failure>(host_.results.failure_of(*child));
   }
@@ -114,8 +120,10 @@ void Children::start(detail::ChildSlot& slot) {
   if (type == nullptr) {
     return refuse("No durable task is registered as \"" + slot.type_name + "\".");
   }
+  Starts::Recorded arguments;
   try {
     Starts::require_arguments(*type, slot.arguments);
+    arguments = host_.starts.recorded(slot.arguments);
   } catch (const Error& error) {
     return refuse(error.what());
   }
@@ -129,7 +137,7 @@ void Children::start(detail::ChildSlot& slot) {
         made, "its parent has asked for it, nothing of it is in the log, and the log is damaged. " +
                   damage);
   }
-  host_.starts.append_spawn(made, slot.arguments, Level::lazy, nullptr);
+  host_.starts.append_spawn(made, arguments, Level::lazy, nullptr);
   host_.admission.begin(made, slot.arguments, host_.store->clock().now());
 }
 

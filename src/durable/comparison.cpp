@@ -118,6 +118,12 @@ void Comparison::diverge(std::string text) {
   flow_.host.runs.diverged(flow_, divergence_);
 }
 
+void Comparison::stop(std::string why) {
+  divergence_ =
+      "Task " + flow_.id_text + " was stopped. " + std::move(why) + " Nothing more was appended.";
+  flow_.host.runs.diverged(flow_, divergence_);
+}
+
 void Comparison::value_differs(const ValueType& type, std::string_view what, std::string_view json,
                                std::string_view why) {
   diverge("The log has " + std::string(detail::kind_of(json)) + " as the value of " +

@@ -27,6 +27,9 @@ class Comparison {
   void value_differs(const detail::ValueType& type, std::string_view what, std::string_view json,
                      std::string_view why);
 
+  // The task is stopped for another reason, and nothing more is appended.
+  void stop(std::string why);
+
   // Whether the code reads that value of the slot. False: the task has been stopped.
   bool check(const detail::Slot& slot, const std::string& json);
 

@@ -13,6 +13,7 @@ wal::LogOptions CrashTest::log_options() const {
   options.disk = disk;
   if (torn_disk != nullptr) options.disk = torn_disk;
   options.provider = provider;
+  options.codec = codec;
   options.process = 0;  // one that is the same in every run
   return options;
 }

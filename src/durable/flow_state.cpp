@@ -97,8 +97,6 @@ void FlowState::settle(Slot& slot, RecordType record, std::string value, bool fa
       return;
     }
   }
-  // From here to the append nothing may suspend: a long value belongs to the next record.
-  slot.write_result(host.payload, value, failed, unknown);
   detail::Arrival arrival;
   arrival.slot = &slot;
   arrival.time = host.store->clock().now();
@@ -106,10 +104,14 @@ void FlowState::settle(Slot& slot, RecordType record, std::string value, bool fa
   wal::Ticket* const ticket = mail != nullptr ? static_cast<wal::Ticket*>(mail.get()) : &slot;
   const bool alone = step != nullptr && !step->begun;  // its only record
   try {
+    // From here to the append nothing may suspend: a long value belongs to the next record.
+    slot.write_result(host.payload, value, failed, unknown);
     arrival.seq = append(record, host.payload, alone ? &slot.site : nullptr, slot.command,
                          Level::sync, ticket);
   } catch (const Error& e) {
-    if (e.code() == Errc::bad_argument && !failed) {  // the value is too long for a record
+    const bool refused = e.code() == Errc::value_not_encoded;
+    if (refused && mail != nullptr) throw;  // to the one who keeps a promise: it may be kept later
+    if (refused || (e.code() == Errc::bad_argument && !failed)) {  // too long for a record
       settle(slot, record, e.what(), true, false, mail);
     } else {
       if (mail != nullptr) mail->synced(std::current_exception());

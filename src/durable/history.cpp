@@ -96,6 +96,9 @@ void FlowState::load(const std::vector<std::string>& lines) {
       arrival.seq = view.seq;
       history.arrivals.push_back(std::move(arrival));
     };
+    const auto value = [&](std::string_view recorded) {
+      return records::value_in(view, *host.store, recorded);
+    };
     const auto settled = [&] {
       records::Result result = records::Result::read(fields);
       Arrival arrival;
@@ -103,13 +106,13 @@ void FlowState::load(const std::vector<std::string>& lines) {
       arrival.failed = result.failed;
       arrival.unknown = result.unknown;
       if (result.failed) arrival.failure = std::make_shared<detail::Failure>(result.failure);
-      arrival.value = result.failed ? std::move(result.value) : host.store->value_of(result.value);
+      arrival.value = result.failed ? std::move(result.value) : value(result.value);
       came(std::move(arrival));
     };
     switch (view.type) {
       case RecordType::Spawn: {
         const records::Spawn begun = records::Spawn::read(fields);
-        code.arguments = host.store->value_of(begun.args);
+        code.arguments = value(begun.args);
         written_by.version = begun.version;
         written_by.rules = begun.rules;
         code.now = time;
@@ -125,7 +128,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
         recorded.due = start.due;
         recorded.lost = start.due == 0;
         recorded.attempts = start.attempt;
-        recorded.details = std::move(start.details);
+        if (!start.details.empty()) recorded.details = JsonReader(value(start.details)).string();
         break;
       }
       case RecordType::StepEnd:
@@ -153,7 +156,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
         if (std::optional<records::Sent> sent = records::Sent::read(fields)) {
           Arrival arrival;
           if (sent->what != records::Sent::What::cancel) {
-            arrival.value = host.store->value_of(sent->value);
+            arrival.value = value(sent->value);
           }
           if (sent->what == records::Sent::What::update) {
             arrival.kind = Arrival::Kind::update;
@@ -172,15 +175,15 @@ void FlowState::load(const std::vector<std::string>& lines) {
       case RecordType::Checkpoint: {
         records::Checkpoint checkpoint = records::Checkpoint::read(fields);
         history.clear();
-        code.saved = host.store->value_of(checkpoint.state);
-        signals.read(checkpoint.mailbox);
+        code.saved = value(checkpoint.state);
+        signals.read(view, checkpoint.mailbox);
         cancel.why = std::move(checkpoint.cancelled);
         if (updates_ != nullptr) updates_->clear();
         if (!checkpoint.updates.empty()) {
-          updates().read_waiting(host.store->value_of(checkpoint.updates));
+          updates().read_waiting(value(checkpoint.updates));
         }
         if (!checkpoint.answers.empty()) {
-          updates().read_answers(host.store->value_of(checkpoint.answers));
+          updates().read_answers(value(checkpoint.answers));
         }
         if (HostedTask* const entry = host.tasks.find(log.id)) {
           host.search.set(*entry, Search::read(checkpoint.attributes));

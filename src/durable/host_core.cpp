@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "durable/flow_state.hpp"
+#include "durable/records.hpp"
 #include "tiffany/structure/blocks.hpp"
 
 namespace tiffany {
@@ -50,6 +51,18 @@ HostedTask& HostCore::require_task(const Uuid& id, std::string_view what) {
   starts.require_not_retired(id, what);
   throw Error(Errc::unknown_durable,
               std::string(what) + ": no durable task has the id " + id.text() + ".");
+}
+
+// By the first value of its log, its arguments.
+void HostCore::require_codec_of(const HostedTask& task, std::string_view what) {
+  const std::string line = store->read_one(task.log, 0, true);
+  const wal::RecordView view = wal::view_of(line);
+  try {
+    records::value_in(view, *store, records::Spawn::read(detail::Fields(view.payload)).args);
+  } catch (const Error& error) {
+    if (error.code() != Errc::value_not_decoded) throw;
+    throw Error(error.code(), std::string(what) + ": nothing was recorded. " + error.what());
+  }
 }
 
 bool HostCore::check_type(HostedTask& entry) const {

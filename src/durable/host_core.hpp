@@ -71,6 +71,9 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   HostedTask& require_task(const Uuid& id, std::string_view what);
   // Throws Errc::durable_stopped for one that has ended or is quarantined.
   void require_alive(const HostedTask& task, std::string_view what) const;
+  // Of one whose code is not here: what is recorded for it must be readable for the host that has
+  // its codec. Throws Errc::value_not_decoded when this host does not.
+  void require_codec_of(const HostedTask& task, std::string_view what);
   // False: no code here goes on with its log; `detail` of the task says why.
   bool check_type(HostedTask& entry) const;
   // Nobody changes it, its code is here if nothing stops it, and the log has room: all of that is

@@ -140,7 +140,15 @@ Task<Inspection> look_at(HostCore* host, Uuid id) {
   }
   found.agrees = true;
   host->effects = std::make_unique<NotedEffects>(*host, found);
-  host->runs.begin_again(task);
+  try {
+    host->runs.begin_again(task);
+  } catch (const Error& error) {
+    host->effects = std::make_unique<LiveEffects>(*host);
+    if (error.code() != Errc::value_not_decoded) throw;
+    found.agrees = false;
+    found.difference = error.what();
+    co_return found;
+  }
   // It stops by itself: at its end, at a difference, or where the log ends.
   // Shielded: the code that runs writes into `found`, and must be stopped before it goes.
   co_await shield(host->runs.until_all_replayed());

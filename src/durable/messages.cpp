@@ -79,6 +79,7 @@ Task<void> Messages::send(HostedTask* task, bool signal, std::string name, std::
     co_return;
   }
   const Changing changing(*task, host_.changed);
+  if (signal) host_.require_codec_of(*task, "Host::signal");
   std::string payload;
   records::Sent::write(payload, *host_.store, signal, name, value);
   co_await host_.record(*task, RecordType::Resumed, payload);

@@ -156,6 +156,7 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success)
     host_.require_alive(*there.task, "Host::complete");
     const Held held(*there.task);
     const Changing changing(*there.task, host_.changed);
+    if (success) host_.require_codec_of(*there.task, "Host::complete");
     std::string payload;
     records::Result::write(payload, *host_.store, there.promise->name, value, !success);
     // Before the suspension: two who keep it at once must not both be the first.

@@ -1,5 +1,6 @@
 #include "durable/records.hpp"
 
+#include "tiffany/base/codec.hpp"
 #include "tiffany/base/json.hpp"
 
 namespace tiffany::records {
@@ -68,11 +69,11 @@ detail::Failure failure_in(const Fields& fields) {
 
 }  // namespace
 
-void Spawn::write(std::string& out, wal::RecordStore& store, std::string_view name, int version,
-                  int rules, const std::string& args, const Uuid& parent, const Marks& marks) {
+void Spawn::write(std::string& out, std::string_view name, int version, int rules,
+                  std::string_view args, const Uuid& parent, const Marks& marks) {
   Payload payload(out);
   payload.text("name", name).raw("version", std::to_string(version));
-  payload.raw("rules", std::to_string(rules)).value("args", store, args);
+  payload.raw("rules", std::to_string(rules)).raw("args", args);
   if (!parent.nil()) payload.text("parent", parent.text());
   if (!marks.key.empty()) payload.text("key", marks.key);
   if (marks.priority) payload.raw("priority", std::to_string(*marks.priority));
@@ -98,19 +99,20 @@ Spawn Spawn::read(const Fields& fields) {
   return spawn;
 }
 
-void StepStart::write(std::string& out, std::string_view step, int attempt, std::string_view hash,
-                      StepEffect effect, std::int64_t due, std::string_view details) {
+void StepStart::write(std::string& out, wal::RecordStore& store, std::string_view step, int attempt,
+                      std::string_view hash, StepEffect effect, std::int64_t due,
+                      std::string_view details) {
   Payload payload(out);
   payload.text("step", step).raw("attempt", std::to_string(attempt));
   if (!hash.empty()) payload.text("hash", hash);
   if (effect == StepEffect::at_most_once) payload.text("effect", "at_most_once");
   if (effect == StepEffect::transactional) payload.text("effect", "transactional");
   if (due != 0) payload.text("due", wal::text_of_time(due));
-  if (!details.empty()) payload.text("details", details);
+  if (!details.empty()) payload.value("details", store, to_json(std::string(details)));
 }
 StepStart StepStart::read(const Fields& fields) {
   return {fields.text("step"), int_in(fields, "attempt"), time_in(fields, "due"),
-          fields.text("details")};
+          std::string(fields.raw("details"))};
 }
 
 void Result::write_of_step(std::string& out, wal::RecordStore& store, std::string_view step,
@@ -271,6 +273,18 @@ End End::read(const Fields& fields) {
   end.trace = fields.text("trace");
   if (fields.has("reason")) end.failure = failure_in(fields);
   return end;
+}
+
+std::string value_in(const wal::RecordView& record, wal::RecordStore& store,
+                     std::string_view json) {
+  try {
+    return store.value_of(json);
+  } catch (const Error& error) {
+    if (error.code() != Errc::value_not_decoded) throw;
+    throw Error(error.code(), "A value in record " + std::to_string(record.seq) + " (" +
+                                  std::string(record.type_name) + ") of task " +
+                                  std::string(record.task) + " cannot be read. " + error.what());
+  }
 }
 
 std::string command_id(const wal::RecordView& record, const Fields& fields) {

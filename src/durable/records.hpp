@@ -39,8 +39,9 @@ struct Spawn {
     std::string at_end;      // of a child: "request_cancel", "abandon"; empty: it is cancelled
   } marks{};
 
-  static void write(std::string& out, wal::RecordStore& store, std::string_view name, int version,
-                    int rules, const std::string& args, const Uuid& parent, const Marks& marks);
+  // `args` as recorded.
+  static void write(std::string& out, std::string_view name, int version, int rules,
+                    std::string_view args, const Uuid& parent, const Marks& marks);
   static Spawn read(const Fields& fields);
 };
 
@@ -49,10 +50,11 @@ struct StepStart {
   std::string step;
   int attempt = 0;
   std::int64_t due = 0;  // when the attempt begins; zero: now
-  std::string details;   // of the last heartbeat
+  std::string details;   // of the last heartbeat, as recorded; empty: none
 
-  static void write(std::string& out, std::string_view step, int attempt, std::string_view hash,
-                    StepEffect effect, std::int64_t due, std::string_view details);
+  static void write(std::string& out, wal::RecordStore& store, std::string_view step, int attempt,
+                    std::string_view hash, StepEffect effect, std::int64_t due,
+                    std::string_view details);
   static StepStart read(const Fields& fields);
 };
 
@@ -155,6 +157,10 @@ struct End {
                     std::string_view trace, const detail::Failure* failure = nullptr);
   static End read(const Fields& fields);
 };
+
+// The value that a member of the record means. When it cannot be decoded, the sentence says which
+// record of which task it is.
+std::string value_in(const wal::RecordView& record, wal::RecordStore& store, std::string_view json);
 
 // Which command a record is about: that of a step, or what the code asked for. Empty: none.
 std::string command_id(const wal::RecordView& record, const Fields& fields);

@@ -6,6 +6,7 @@
 #include "durable/host_core.hpp"
 #include "durable/records.hpp"
 #include "durable/wait_graph.hpp"
+#include "tiffany/base/codec.hpp"
 #include "tiffany/wal/record.hpp"
 
 namespace tiffany {
@@ -69,19 +70,34 @@ DurableInfo Results::info_of(const HostedTask& entry, bool one_of_many) {
   try {
     info.detail = end_of(entry, one_of_many).detail;
   } catch (const Error& error) {
+    if (error.code() == Errc::value_not_decoded) throw;
     info.status = DurableStatus::quarantined;
     info.detail = error.what();
   }
   return info;
 }
 
+// A task that has ended has ended also for those who cannot read its result.
+DurableInfo Results::shown_info(const HostedTask& entry, bool one_of_many) {
+  try {
+    return info_of(entry, one_of_many);
+  } catch (const Error& error) {
+    DurableInfo info = short_info(entry);
+    const std::string line = line_of_end(entry, one_of_many);
+    const detail::Fields fields(wal::view_of(line).payload);
+    const std::string summary = wal::encoded_summary(fields.raw("result"));
+    info.detail = to_json(summary.empty() ? std::string(error.what()) : summary);  // JSON, as ever
+    return info;
+  }
+}
+
 // An archive that cannot be read is said, and not taken for a task that never was.
 std::optional<DurableInfo> Results::info(Uuid task) {
-  if (const HostedTask* const found = host_.tasks.find(task)) return info_of(*found);
+  if (const HostedTask* const found = host_.tasks.find(task)) return shown_info(*found);
   try {
     const std::unique_ptr<HostedTask> old = from_archive(task);
     if (old == nullptr) return std::nullopt;
-    DurableInfo info = info_of(*old);
+    DurableInfo info = shown_info(*old);
     info.id = task;
     return info;
   } catch (const Error& error) {
@@ -92,7 +108,7 @@ std::optional<DurableInfo> Results::info(Uuid task) {
 std::vector<DurableInfo> Results::list() {
   std::vector<DurableInfo> all;
   all.reserve(host_.tasks.size());
-  for (const HostedTask* entry : host_.tasks) all.push_back(info_of(*entry, true));
+  for (const HostedTask* entry : host_.tasks) all.push_back(shown_info(*entry, true));
   if (host_.store != nullptr) host_.store->done_reading();
   return all;
 }
@@ -117,7 +133,7 @@ Results::End Results::end_of(const HostedTask& entry, bool one_of_many) {
   End end;
   end.trace = std::move(recorded.trace);
   if (view.type == RecordType::TaskExit) {
-    end.detail = host_.store->value_of(recorded.value);
+    end.detail = records::value_in(view, *host_.store, recorded.value);
     return end;
   }
   const bool failed = recorded.reason == "failed";

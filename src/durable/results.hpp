@@ -19,6 +19,7 @@ class Results {
   std::vector<DurableInfo> list();
   // A result that cannot be read is not given for another one: the task is then quarantined.
   // `one_of_many`: files are kept open for the next.
+  // Throws Errc::value_not_decoded.
   DurableInfo info_of(const HostedTask& entry, bool one_of_many = false);
 
   // Of a task that has failed.
@@ -42,6 +43,8 @@ class Results {
 
  private:
   std::string line_of_end(const HostedTask& entry, bool one_of_many);
+  // For people: without a result that cannot be decoded.
+  DurableInfo shown_info(const HostedTask& entry, bool one_of_many = false);
   std::string value_of(const HostedTask& task);
 
   HostCore& host_;

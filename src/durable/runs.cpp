@@ -215,14 +215,14 @@ Task<void> Runs::record_end(FlowState* flow, HostedTask* entry, DurableStatus st
                             std::string result) {
   const Changing changing(*entry, host_.changed);  // what comes now comes too late
   const std::string trace = detail::hex(flow->code.trace);
-  if (status == DurableStatus::completed) {
-    records::End::exit(host_.payload, *host_.store, result, trace);
-  } else {
-    detail::make_recordable_sentence(result);
-    records::End::abort(host_.payload, name_of(status), result, trace, entry->failure.get());
-  }
   wal::Synced synced;
   try {
+    if (status == DurableStatus::completed) {
+      records::End::exit(host_.payload, *host_.store, result, trace);
+    } else {
+      detail::make_recordable_sentence(result);
+      records::End::abort(host_.payload, name_of(status), result, trace, entry->failure.get());
+    }
     flow->append(status == DurableStatus::completed ? RecordType::TaskExit : RecordType::TaskAbort,
                  host_.payload, nullptr, 0, Level::sync, &synced);
   } catch (const std::exception&) {

@@ -111,13 +111,14 @@ std::size_t TaskSignals::size() const noexcept {
 }
 
 // A mailbox that is too long for a record lies beside the log as a whole, with its values as they
-// are. In one that does not, each value may lie beside the log.
-void TaskSignals::read(std::string_view recorded) {
+// are; so is one that passes a codec. In others, each value may lie beside the log.
+void TaskSignals::read(const wal::RecordView& record, std::string_view recorded) {
   mailbox_.reset();
-  const std::string text = flow_.host.store->value_of(recorded);
+  wal::RecordStore& store = *flow_.host.store;
+  const std::string text = records::value_in(record, store, recorded);
   const bool whole = text != recorded;
   for (auto& [name, mail] : Fields::pairs_in(text)) {
-    put(std::move(name), whole ? std::move(mail) : flow_.host.store->value_of(mail));
+    put(std::move(name), whole ? std::move(mail) : records::value_in(record, store, mail));
   }
 }
 

@@ -43,8 +43,8 @@ class TaskSignals {
   std::string json(bool whole) const;
   // So many bytes would be in the record.
   std::size_t size() const noexcept;
-  // What `json` gave.
-  void read(std::string_view recorded);
+  // What `json` gave, in that record.
+  void read(const wal::RecordView& record, std::string_view recorded);
 
  private:
   // Calls it with every signal that has come, in their order.

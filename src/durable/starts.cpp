@@ -69,6 +69,7 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, Start
     require_never_used(id);
   }
   host_.store->require_open();
+  Recorded in_log = recorded(arguments);
   HostedTask& entry = add(*known, id, Uuid());
   records::Spawn begun;
   begun.marks.key = said.key.value_or(std::string());
@@ -76,7 +77,7 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, Start
   begun.marks.attributes = Search::json(said.attributes);
   if (said.timeout) begun.marks.until = end_of(*said.timeout);
   mark(entry, begun);
-  co_await shield(begin_synced(&entry, std::move(arguments)));
+  co_await shield(begin_synced(&entry, std::move(arguments), std::move(in_log)));
   co_return id;
 }
 
@@ -93,12 +94,13 @@ void Starts::require_same_start(const HostedTask& before, const Uuid& id, const 
     const records::Spawn begun = records::Spawn::read(detail::Fields(view.payload));
     recorded_type = begun.name;
     const std::string& raw = begun.args;
-    same = raw == arguments ||
-           (wal::belongs_aside(arguments) &&
-            raw == wal::value_reference(wal::value_name(arguments), arguments.size()));
-    if (!same && !wal::belongs_aside(arguments)) {  // older programs wrote it as it came
-      same = compact_json(host_.store->value_of(raw)) == arguments;
-    }
+    // By the name of a long value, if that says so: the value need not be read then.
+    same = !host_.store->encodes() &&
+           (raw == arguments ||
+            (wal::belongs_aside(arguments) &&
+             raw == wal::value_reference(wal::value_name(arguments), arguments.size())));
+    // Older programs wrote arguments as they came.
+    if (!same) same = compact_json(records::value_in(view, *host_.store, raw)) == arguments;
   } catch (const std::exception& error) {
     throw Error(Errc::durable_stopped, "Host::start_as: there is a task " + id.text() +
                                            " whose beginning cannot be read: " + error.what());
@@ -130,14 +132,14 @@ void Starts::require_never_used(const Uuid& id) const {
                   directory + " WHY`).");
 }
 
-Task<void> Starts::begin_synced(HostedTask* entry, std::string arguments) {
+Task<void> Starts::begin_synced(HostedTask* entry, std::string arguments, Recorded recorded) {
   // Crash case: the id is given to the caller when the Spawn is on the disk, and the code begins
   // only then. A start that is not answered may or may not have happened; start_as with the same id
   // asks.
   const Changing changing(*entry, host_.changed);
   wal::Synced synced;
   const std::int64_t time = host_.store->clock().now();
-  append_spawn(*entry, arguments, Level::sync, &synced);
+  append_spawn(*entry, recorded, Level::sync, &synced);
   co_await synced.event.wait();
   if (synced.error != nullptr) {
     entry->broken = synced.error;
@@ -192,11 +194,17 @@ records::Spawn::Marks Starts::marks_of(const HostedTask& entry) {
   return marks;
 }
 
+Starts::Recorded Starts::recorded(const std::string& arguments) const {
+  Recorded recorded;
+  host_.store->add_value(recorded.text, arguments);
+  return recorded;
+}
+
 // Not through FlowState::append: the task has no code yet.
-void Starts::append_spawn(HostedTask& entry, const std::string& arguments, Level level,
+void Starts::append_spawn(HostedTask& entry, const Recorded& arguments, Level level,
                           wal::Ticket* ticket) {
-  records::Spawn::write(host_.payload, *host_.store, entry.type_name, entry.version, kLogRules,
-                        arguments, entry.parent, marks_of(entry));
+  records::Spawn::write(host_.payload, entry.type_name, entry.version, kLogRules, arguments.text,
+                        entry.parent, marks_of(entry));
   const std::string id = entry.log.id.text();
   wal::Entry record{RecordType::Spawn, id, host_.payload};
   record.seq = host_.store->append(entry.log, record, level, ticket);

@@ -18,8 +18,14 @@ class Starts {
   HostedTask& add(const DurableType& type, const Uuid& id, const Uuid& parent);
   // What the start said besides: from its first record, or to be written there.
   void mark(HostedTask& entry, const records::Spawn& begun);
+  // Arguments as they are in the record that is appended next. To be asked for before a task is
+  // added: a codec may refuse them.
+  struct Recorded {
+    std::string text;
+  };
+  Recorded recorded(const std::string& arguments) const;
   // The first record of a task.
-  void append_spawn(HostedTask& entry, const std::string& arguments, wal::Level level,
+  void append_spawn(HostedTask& entry, const Recorded& arguments, wal::Level level,
                     wal::Ticket* ticket);
   // Throws Errc::bad_json for arguments that the type does not read.
   static void require_arguments(const DurableType& type, const std::string& arguments);
@@ -28,7 +34,7 @@ class Starts {
  private:
   std::int64_t end_of(Duration timeout) const noexcept;
   static records::Spawn::Marks marks_of(const HostedTask& entry);
-  Task<void> begin_synced(HostedTask* entry, std::string arguments);
+  Task<void> begin_synced(HostedTask* entry, std::string arguments, Recorded recorded);
   void require_same_start(const HostedTask& before, const Uuid& id, const std::string& type,
                           const std::string& arguments);
   // Throws Errc::log_uncertain when damage of the log may have held a task that is not in it.

@@ -148,8 +148,8 @@ void Steps::resume(StepSlot& step) {
 
 void Steps::record_start(StepSlot& step, const std::source_location* site, Level level,
                          wal::Ticket* ticket) {
-  records::StepStart::write(flow_.host.payload, step.id, step.attempts, step.hash,
-                            step.options->effect, step.due, step.details);
+  records::StepStart::write(flow_.host.payload, *flow_.host.store, step.id, step.attempts,
+                            step.hash, step.options->effect, step.due, step.details);
   const std::uint64_t seq = flow_.append(RecordType::StepStart, flow_.host.payload, site,
                                          step.begun ? step.command : 0, level, ticket);
   if (!step.begun) step.command = seq;

@@ -98,12 +98,6 @@ class LogStore final : public RecordStore {
   void done_reading() noexcept override { log_->forget_lines(); }
 
   // ---- Long values ----
-  void add_value(std::string& payload, const std::string& value) override {
-    log_->add_value(payload, value);
-  }
-  std::string value_of(std::string_view json) override {
-    return wal::value_of(log_->disk(), name(), json);
-  }
   Task<std::size_t> remove_unused_values() override {
     Disk& disk = log_->disk();
     if (disk.list(name() + "/values").empty()) co_return 0;
@@ -215,6 +209,14 @@ class LogStore final : public RecordStore {
   }
   bool retired(const Uuid& id) const noexcept override { return retired_.contains(id); }
 
+ protected:
+  void keep_value(std::string& payload, const std::string& text) override {
+    log_->add_value(payload, text);
+  }
+  std::string kept_value(std::string_view json) override {
+    return wal::value_of(log_->disk(), name(), json);
+  }
+
  private:
   static TaskLog& of(StoredTask& task) noexcept { return static_cast<TaskLog&>(task); }
   static const TaskLog& of(const StoredTask& task) noexcept {
@@ -261,17 +263,31 @@ class LogStore final : public RecordStore {
 }  // namespace
 
 Task<std::shared_ptr<RecordStore>> claim_store(LogOptions options) {
-  if (options.provider != nullptr) co_return co_await options.provider->claim(options);
-  LogIndex index;
-  std::shared_ptr<Log> log = co_await Log::open(std::move(options), index);
-  co_return std::make_shared<LogStore>(std::move(log), std::move(index));
+  const std::shared_ptr<const PayloadCodec> codec = options.codec;
+  std::shared_ptr<RecordStore> store;
+  if (options.provider != nullptr) {
+    store = co_await options.provider->claim(options);
+  } else {
+    LogIndex index;
+    std::shared_ptr<Log> log = co_await Log::open(std::move(options), index);
+    store = std::make_shared<LogStore>(std::move(log), std::move(index));
+  }
+  store->set_codec(codec);
+  co_return store;
 }
 
 std::shared_ptr<RecordStore> look_at_store(LogOptions options) {
-  if (options.provider != nullptr) return options.provider->look(options);
-  LogIndex index;
-  std::shared_ptr<Log> log = Log::look_at(std::move(options), index);
-  return std::make_shared<LogStore>(std::move(log), std::move(index));
+  const std::shared_ptr<const PayloadCodec> codec = options.codec;
+  std::shared_ptr<RecordStore> store;
+  if (options.provider != nullptr) {
+    store = options.provider->look(options);
+  } else {
+    LogIndex index;
+    std::shared_ptr<Log> log = Log::look_at(std::move(options), index);
+    store = std::make_shared<LogStore>(std::move(log), std::move(index));
+  }
+  store->set_codec(codec);
+  return store;
 }
 
 }  // namespace tiffany::wal

@@ -190,7 +190,7 @@ Task<void> TableStore::write() {
 
 // ---- Long values ----
 
-void TableStore::add_value(std::string& payload, const std::string& value) {
+void TableStore::keep_value(std::string& payload, const std::string& value) {
   if (!belongs_aside(value)) {
     payload += value;
     return;
@@ -200,7 +200,7 @@ void TableStore::add_value(std::string& payload, const std::string& value) {
   payload += value_reference(name, value.size());
 }
 
-std::string TableStore::value_of(std::string_view json) {
+std::string TableStore::kept_value(std::string_view json) {
   if (!belongs_aside(json)) return std::string(json);
   std::unordered_set<std::string> names;
   find_values(json, names);

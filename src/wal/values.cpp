@@ -55,7 +55,7 @@ void find_references(std::string_view payload, std::unordered_set<std::string>& 
   for (std::string name; in.next_member(name);) {
     const std::string_view value = in.raw();
     add_reference(value, names);
-    if (name == "mailbox") find_in_mailbox(value, names);
+    if (name == "mailbox" && value.starts_with('[')) find_in_mailbox(value, names);
   }
 }
 

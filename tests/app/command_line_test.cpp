@@ -8,7 +8,11 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "durable/durable_world.hpp"
 
@@ -65,6 +69,56 @@ class CommandLine : public DurableWorld {
   }
 };
 TIFFANY_ON_EVERY_LAYOUT(CommandLine);
+
+// Of no use but for this test: a key that everybody has.
+class Reversed : public wal::PayloadCodec {
+ public:
+  Encoded encode(std::string_view json) const override {
+    return {"k2", std::string(json.rbegin(), json.rend())};
+  }
+  std::optional<std::string> decode(std::string_view, std::string_view bytes) const override {
+    return std::string(bytes.rbegin(), bytes.rend());
+  }
+};
+
+TEST_P(CommandLine, EncodedValuesAreShownWithTheCodecOnly) {
+  codec_ = std::make_shared<Reversed>();
+  const std::string id = one_that_waits().text();
+  Uuid ended;
+  live([&](Host& host) -> Task<void> {
+    ended = co_await host.start(kNasty);
+    co_await host.result_json(ended);
+    co_await host.close();
+  });
+  const std::string step = R"("step":"greet#1","result":)";
+  for (const char* verb : {"task show ", "wal tail "}) {
+    const bool one = std::string_view(verb) == "task show ";
+    const Said shown = tiffany(verb + log() + (one ? " " + id : ""));
+    EXPECT_NE(shown.text.find(step + "\"<encrypted, key k2, 11 bytes>\""), std::string::npos)
+        << shown.text;
+  }
+  EXPECT_EQ(tiffany("wal verify " + log()).status, 0);
+  const Said listed = tiffany("task list " + log());
+  EXPECT_NE(listed.text.find("<encrypted, key k2, 4 bytes>"), std::string::npos) << listed.text;
+  // What cannot be read cannot be added to.
+  const Said refused = tiffany("task signal " + log() + " " + id + " x 1");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.text.find("encoded with key \"k2\""), std::string::npos) << refused.text;
+
+  const Registry types = types_();
+  const auto with_codec = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "program");
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(durable_main(static_cast<int>(words.size()), arguments.data(), types, codec_), 0);
+    return testing::internal::GetCapturedStdout();
+  };
+  const std::string shown = with_codec({"task", "show", log(), id});
+  EXPECT_NE(shown.find(step + R"("hello ann")"), std::string::npos) << shown;
+  const std::string replayed = with_codec({"task", "replay", log(), id});
+  EXPECT_NE(replayed.find("hello ann"), std::string::npos) << replayed;
+}
 
 TEST_P(CommandLine, D3_TasksAreListedAndTheirRecordsShown) {
   const std::string id = one_that_waits().text();

@@ -30,6 +30,7 @@ class DurableWorld : public testing::TestWithParam<wal::Layout> {
     options.segment_size = std::size_t{64} << 10;
     options.epoch_time = wall_;
     options.disk = disk_;
+    options.codec = codec_;
     if (most_queued_ != 0) options.most_queued = most_queued_;
     return options;
   }
@@ -56,7 +57,8 @@ class DurableWorld : public testing::TestWithParam<wal::Layout> {
   HostOptions host_options;
   Recovery recovery;
   std::string directory_;
-  std::shared_ptr<wal::Disk> disk_;  // none: that of the system
+  std::shared_ptr<wal::Disk> disk_;                 // none: that of the system
+  std::shared_ptr<const wal::PayloadCodec> codec_;  // none: values are recorded as they are
   std::size_t most_queued_ = 0;
   std::int64_t wall_ = 0;  // microseconds since 1970 when the next life begins
 

@@ -41,6 +41,8 @@ inline constexpr Golden kGolden[] = {
      R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Resumed","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","of":"timer#1","value":null,"seq":4,"tid":12,"vt":1200345,"cause":3,"crc":"834db017"})"},
     {RecordType::StepEnd, kId, R"("step":"charge#1","result":7)", 5, 12, "order.cpp", 31, 4,
      R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"StepEnd","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","step":"charge#1","result":7,"seq":5,"tid":12,"vt":1200345,"loc":"order.cpp:31","cause":4,"crc":"6b73fad7"})"},
+    {RecordType::StepEnd, kId, R"("step":"charge#1","result":{"$encoded":"k2","data":"AAEC/w=="})", 5, 12, "order.cpp", 31, 4,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"StepEnd","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","step":"charge#1","result":{"$encoded":"k2","data":"AAEC/w=="},"seq":5,"tid":12,"vt":1200345,"loc":"order.cpp:31","cause":4,"crc":"1b695e8d"})"},
     {RecordType::Approval, kId, R"("of":"approval#1","value":true)", 6, 0, "", 0, 2,
      R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Approval","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","of":"approval#1","value":true,"seq":6,"tid":0,"vt":1200345,"cause":2,"crc":"74d6f9e3"})"},
     {RecordType::Command, kId, R"("op":"timer","id":"timer#1","until":"2026-11-17T07:48:00.123456Z","hash":"86400000000000")", 7, 12, "order.cpp", 50, 0,

@@ -60,6 +60,10 @@ class App {
   // the daemon ends. One that fails ends the daemon.
   App& with(std::string name, std::function<Task<void>(Host&)> task);
 
+  // What the values of tasks pass on their way into the log (wal/payload_codec.hpp). With it the
+  // daemon and the command line show values; without it, that they are encrypted.
+  App& codec(std::shared_ptr<const wal::PayloadCodec> codec);
+
   Registry& types() noexcept;
   // The whole program. Gives its exit status.
   int main(int count, char** arguments);
@@ -88,6 +92,7 @@ class App {
   const std::string& version() const noexcept;
   const std::vector<Type>& described() const noexcept;
   const std::vector<Work>& work() const noexcept;
+  const std::shared_ptr<const wal::PayloadCodec>& codec() const noexcept;
 
  private:
   void describe(const std::string& type, std::vector<Argument> arguments,

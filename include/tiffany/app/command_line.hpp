@@ -11,12 +11,16 @@
 // types. Nothing here runs a task.
 #pragma once
 
+#include <memory>
+
 #include "tiffany/durable/host.hpp"
 
 namespace tiffany {
 
-// 0: it is done, or all is well. 1: it is not, and standard error says why. 2: the command was not
+// The codec is that of the log; without one, encoded values are shown as what they are:
+// "<encrypted, key k2, 120 bytes>". 0: it is done, or all is well. 1: it is not, and standard error says why. 2: the command was not
 // understood.
-int durable_main(int count, char** arguments, const Registry& types);
+int durable_main(int count, char** arguments, const Registry& types,
+                 std::shared_ptr<const wal::PayloadCodec> codec = nullptr);
 
 }  // namespace tiffany

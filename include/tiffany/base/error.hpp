@@ -56,6 +56,8 @@ namespace tiffany {
   X(end_of_stream, 202, "a stream ended before all the bytes that were asked for had come")  \
   X(bad_address, 203, "a text is not an address, or no such host is known")                  \
   X(line_too_long, 204, "a line was longer than its reader allows")                          \
+  X(value_not_encoded, 205, "the codec of a log refuses a value that is to be recorded")     \
+  X(value_not_decoded, 206, "a recorded value needs another codec or key, or was changed")   \
   X(tls_failed, 210, "a TLS handshake failed, or a TLS stream broke")                        \
   X(tls_refused, 211, "the certificate of the other side was refused")                       \
   X(tls_truncated, 212, "a TLS stream ended without its other side having said so")          \

@@ -88,6 +88,7 @@ class CrashTest {
   HostOptions host_options;
   std::shared_ptr<wal::MemoryDisk> disk = std::make_shared<wal::MemoryDisk>();
   std::shared_ptr<wal::StoreProvider> provider;    // of another store than a log on `disk`
+  std::shared_ptr<const wal::PayloadCodec> codec;  // of the values in the log
   // Of the last life: what was recovered, how many slices it had, and the trace of its scheduler.
   Recovery recovery;
   std::size_t slices = 0;

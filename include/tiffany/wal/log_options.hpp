@@ -46,6 +46,8 @@ class LogOptions {
   std::int64_t epoch_time = -1;
   std::int64_t process = -1;  // what the log says of its owner. Default: the number of this process
   std::shared_ptr<StoreProvider> provider{};  // default: the files of `directory`
+  // What the values of tasks pass: encryption, compression. Default: they are recorded as they are.
+  std::shared_ptr<const PayloadCodec> codec{};
 };
 
 // The store of a host: that of `options.provider`, or the log in `options.directory`, which is

@@ -18,12 +18,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/engine/task.hpp"
 #include "tiffany/sync/event.hpp"
 #include "tiffany/wal/backup.hpp"
+#include "tiffany/wal/payload_codec.hpp"
 #include "tiffany/wal/record.hpp"
 #include "tiffany/wal/ticket.hpp"
 #include "tiffany/wal/wall_clock.hpp"
@@ -136,11 +138,23 @@ class RecordStore {
   // Frees what was kept for reading.
   virtual void done_reading() noexcept {}
 
-  // ---- Long values ---- Adds a value to the payload of the record that is appended next, which
-  // must be before the next suspension: the value itself, or a reference to it.
-  virtual void add_value(std::string& payload, const std::string& value) = 0;
-  // The value that a member of a record means. Errc::log_damaged when it cannot be read.
-  virtual std::string value_of(std::string_view json) = 0;
+  // ---- Values ----
+  // Adds a value to the payload of the record that is appended next, which must be before the next
+  // suspension: the value itself or a reference to it, after it has passed the codec.
+  // Errc::value_not_encoded when the codec refuses it.
+  void add_value(std::string& payload, const std::string& value) {
+    if (codec_ == nullptr && !maybe_encoded(value)) return keep_value(payload, value);
+    keep_value(payload, encoded_value(codec_.get(), value));
+  }
+  // The value that a member of a record means. Errc::log_damaged when it cannot be read,
+  // Errc::value_not_decoded when the codec or its key is missing, or refuses it.
+  std::string value_of(std::string_view json) {
+    std::string kept = kept_value(json);
+    if (codec_ == nullptr && !maybe_encoded(kept)) return kept;
+    return decoded_value(codec_.get(), std::move(kept));
+  }
+  void set_codec(std::shared_ptr<const PayloadCodec> codec) noexcept { codec_ = std::move(codec); }
+  bool encodes() const noexcept { return codec_ != nullptr; }
   // Those that no record names, neither in the store nor in the archive. Gives how many.
   virtual Task<std::size_t> remove_unused_values() = 0;
 
@@ -171,6 +185,10 @@ class RecordStore {
 
  protected:
   RecordStore(std::string name, std::uint64_t epoch, const WallClock& clock);
+  // Adds the text, or a reference to it when it is long (belongs_aside).
+  virtual void keep_value(std::string& payload, const std::string& text) = 0;
+  // And the text again. Errc::log_damaged when it cannot be read.
+  virtual std::string kept_value(std::string_view json) = 0;
   std::string name_;
   std::uint64_t epoch_;
   WallClock clock_;
@@ -180,6 +198,7 @@ class RecordStore {
 
  private:
   ManualResetEvent always_{true};
+  std::shared_ptr<const PayloadCodec> codec_;  // null: values are recorded as they are
 };
 
 class LogOptions;

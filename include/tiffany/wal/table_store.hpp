@@ -38,8 +38,6 @@ class TableStore : public RecordStore, public std::enable_shared_from_this<Table
   void hurry() override;
   Task<void> flush() override;
   std::vector<std::string> read(const StoredTask& task) override;
-  void add_value(std::string& payload, const std::string& value) override;
-  std::string value_of(std::string_view json) override;
   Task<std::size_t> remove_unused_values() override;
   Task<std::vector<Copied>> archive(std::vector<const StoredTask*> tasks) override;
   Task<std::size_t> drop(std::vector<Uuid> tasks) override;
@@ -52,6 +50,8 @@ class TableStore : public RecordStore, public std::enable_shared_from_this<Table
  protected:
   // `writes`: it was claimed. Otherwise it is only looked at, and appends go nowhere.
   TableStore(std::string name, std::uint64_t epoch, bool writes);
+  void keep_value(std::string& payload, const std::string& text) override;
+  std::string kept_value(std::string_view json) override;
   // Reads which tasks there are. To be called once, when the database can be read; `epoch_time` is
   // that of LogOptions, `shut_down` is what was said to `closed` by the claim before.
   void load(std::int64_t epoch_time, bool shut_down);
