@@ -121,8 +121,14 @@ void Children::start(detail::ChildSlot& slot) {
     return refuse("No durable task is registered as \"" + slot.type_name + "\".");
   }
   Starts::Recorded arguments;
+  records::Spawn begun;
   try {
     Starts::require_arguments(*type, slot.arguments);
+    if (host_.interceptors.any()) {
+      StartCall call{slot.uuid, slot.flow.log.id, slot.type_name, {}, slot.arguments, {}};
+      host_.interceptors.start(call);
+      begun.marks.attributes = Search::json(call.attributes);
+    }
     arguments = host_.starts.recorded(slot.arguments);
   } catch (const Error& error) {
     return refuse(error.what());
@@ -137,6 +143,7 @@ void Children::start(detail::ChildSlot& slot) {
         made, "its parent has asked for it, nothing of it is in the log, and the log is damaged. " +
                   damage);
   }
+  host_.starts.mark(made, begun);
   host_.starts.append_spawn(made, arguments, Level::lazy, nullptr);
   host_.admission.begin(made, slot.arguments, host_.store->clock().now());
 }

@@ -14,7 +14,7 @@ using wal::RecordType;
 HostCore::HostCore(const Registry& known, wal::LogOptions log, HostOptions how)
     : types(known),
       log_options(std::move(log)),
-      options(how),
+      options(std::move(how)),
       effects(std::make_unique<LiveEffects>(*this)),
       promises(*this),
       children(*this),
@@ -23,6 +23,7 @@ HostCore::HostCore(const Registry& known, wal::LogOptions log, HostOptions how)
       runs(*this),
       results(*this),
       messages(*this),
+      interceptors(*this),
       lifecycle(*this),
       compactor(*this),
       opening(*this),

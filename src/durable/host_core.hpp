@@ -13,6 +13,7 @@
 #include "durable/effects.hpp"
 #include "durable/eviction.hpp"
 #include "durable/hosted_task.hpp"
+#include "durable/interceptors.hpp"
 #include "durable/lifecycle.hpp"
 #include "durable/messages.hpp"
 #include "durable/opening.hpp"
@@ -57,6 +58,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Runs runs;
   Results results;
   Messages messages;
+  Interceptors interceptors;
   Lifecycle lifecycle;
   Compactor compactor;
   Opening opening;

@@ -60,6 +60,7 @@ Task<void> Messages::signal(Uuid id, std::string name, std::string value) {
   HostedTask& task = host_.require_task(id, "Host::signal");
   const Held held(task);
   host_.require_alive(task, "Host::signal");
+  host_.interceptors.signal(task, name, value);
   co_await send(&task, true, std::move(name), std::move(value));
 }
 

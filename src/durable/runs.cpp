@@ -242,6 +242,7 @@ void Runs::ended(HostedTask& entry, DurableStatus status, std::string detail) {
   entry.status = status;
   entry.detail = std::move(detail);
   entry.log.ended = true;
+  host_.interceptors.ended(entry);
   host_.alarms.clear(entry);
   entry.done.set();
   host_.compactor.consider();

@@ -96,6 +96,8 @@ struct StepSlot final : public Slot {
   const ValueType* value_type() const noexcept override { return type; }
   void write_result(std::string& payload, const std::string& result, bool error,
                     bool uncertain) const override;
+  // Idempotency key: Attempt::key().
+  std::string key() const;
 
   std::string hash;                      // of its arguments
   StepCode* code = nullptr;              // in the frame that waits for the step, or `kept`

@@ -69,12 +69,20 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, Start
     require_never_used(id);
   }
   host_.store->require_open();
+  Attributes attributes = said.attributes;
+  if (host_.interceptors.any()) {
+    StartCall call{id, Uuid(), type, {}, arguments, std::move(attributes)};
+    if (said.key) call.key = *said.key;
+    host_.interceptors.start(call);
+    attributes = std::move(call.attributes);
+    Search::require(attributes);
+  }
   Recorded in_log = recorded(arguments);
   HostedTask& entry = add(*known, id, Uuid());
   records::Spawn begun;
   begun.marks.key = said.key.value_or(std::string());
   begun.marks.priority = said.priority;
-  begun.marks.attributes = Search::json(said.attributes);
+  begun.marks.attributes = Search::json(attributes);
   if (said.timeout) begun.marks.until = end_of(*said.timeout);
   mark(entry, begun);
   co_await shield(begin_synced(&entry, std::move(arguments), std::move(in_log)));

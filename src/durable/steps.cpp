@@ -10,6 +10,7 @@
 #include "durable/failure.hpp"
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
+#include "durable/interceptors.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
 #include "tiffany/core/cancel.hpp"
@@ -25,11 +26,13 @@ using detail::hash_of;
 using wal::Level;
 using wal::RecordType;
 
-std::string Attempt::key() const {
-  std::string key = step_.flow.name_outside() + "/" + step_.id;
-  if (!step_.hash.empty()) key += "/" + step_.hash;
+std::string detail::StepSlot::key() const {
+  std::string key = flow.name_outside() + "/" + id;
+  if (!hash.empty()) key += "/" + hash;
   return key;
 }
+
+std::string Attempt::key() const { return step_.key(); }
 
 int Attempt::number() const noexcept { return step_.attempts; }
 const std::string& Attempt::details() const noexcept { return step_.details; }
@@ -169,14 +172,19 @@ bool Steps::found_done(const StepSlot& step, const Attempt& attempt, std::string
 // A step that does not wait for anything runs here and now, and its result is its only record.
 void Steps::run_here(StepSlot& step) {
   Attempt attempt(step);
+  InterceptedAttempt intercepted(step, step.attempts);
   std::string result;
   std::exception_ptr failed;
   runs_here_ = true;
   try {
-    if (!found_done(step, attempt, result)) step.code->call(attempt, result);
+    if (!found_done(step, attempt, result)) {
+      intercepted.begin();
+      step.code->call(attempt, result);
+    }
   } catch (...) {
     failed = std::current_exception();
   }
+  intercepted.end(failed);
   runs_here_ = false;
   if (flow_.host.store->sealed()) std::rethrow_exception(flow_.host.store->why_sealed());
   if (failed == nullptr) {
@@ -298,11 +306,13 @@ Task<void> Steps::make_attempts(StepSlot* step) {
 
 // Without a sentence: it has not failed.
 Task<detail::FailedAttempt> Steps::try_once(StepSlot* step, Attempt* attempt, std::string* result) {
+  InterceptedAttempt intercepted(*step, step->attempts);
   std::exception_ptr thrown;
   bool late = false;
   bool timed_out = false;
   try {
     if (found_done(*step, *attempt, *result)) co_return detail::FailedAttempt();
+    intercepted.begin();
     heard_from(*step);
     const Duration limit =
         std::min(step->options->limit.value_or(Duration::max()), time_left(*step));
@@ -321,10 +331,12 @@ Task<detail::FailedAttempt> Steps::try_once(StepSlot* step, Attempt* attempt, st
   detail::FailedAttempt failed;
   if (timed_out) {
     failed.sentence = "Step \"" + step->id + "\" took longer than it may.";
+    intercepted.end(std::make_exception_ptr(Error(Errc::step_failed, failed.sentence)));
   } else if (thrown != nullptr) {
     failed = failed_attempt_of(*step, thrown);
     if (late) failed.failure.reset();  // our own word, and not that of the step
   }
+  intercepted.end(thrown);
   failed.late = late || timed_out;
   co_return failed;
 }

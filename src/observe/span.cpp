@@ -91,6 +91,11 @@ void Tracer::add(EndedSpan span) {
   }
 }
 
+void Tracer::record(EndedSpan span) {
+  ++open_;
+  add(std::move(span));
+}
+
 std::vector<EndedSpan> Tracer::take() {
   std::vector<EndedSpan> all(std::make_move_iterator(ended_.begin()),
                              std::make_move_iterator(ended_.end()));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 #include "tiffany/base/uuid.hpp"
 
 namespace tiffany {
+
+class Interceptor;
 
 enum class DurableStatus : std::uint8_t {
   running,      // its code is under way, or waits
@@ -80,6 +83,8 @@ class HostOptions {
   std::size_t hot_tasks = kAllTasks;
   Retention keep{};  // of the archive, when the log is compacted by itself
   HostWatcher* watcher = nullptr;  // outlives the host (durable/host_view.hpp)
+  // Told of starts, signals, steps and ends, and asked (durable/interceptor.hpp).
+  std::vector<std::shared_ptr<Interceptor>> interceptors{};
 };
 
 struct Compaction {

@@ -73,6 +73,8 @@ class Tracer {
 
   explicit Tracer(std::size_t most = kMost) noexcept : most_(most) {}
 
+  // A span that somebody else has timed: of a step of a durable task.
+  void record(EndedSpan span);
   // Everything that has ended and was not taken, in the order of the ends.
   std::vector<EndedSpan> take();
   std::size_t size() const noexcept { return ended_.size(); }

@@ -1,0 +1,79 @@
+#include "tiffany/durable/span_interceptor.hpp"
+
+#include <utility>
+
+#include "tiffany/base/hash.hpp"
+#include "tiffany/base/json.hpp"
+#include "tiffany/core/scheduler.hpp"
+#include "tiffany/durable/host_options.hpp"
+
+namespace tiffany {
+namespace {
+
+// Never zero, which names no span.
+std::uint64_t span_number(std::uint64_t from, std::uint64_t index) noexcept {
+  const std::uint64_t number = mix(from, index);
+  return number != 0 ? number : 1;
+}
+
+std::string text_json(std::string_view text) {
+  std::string out;
+  JsonWriter(out).value(text);
+  return out;
+}
+
+TaskId task_that_runs() noexcept {
+  const Scheduler* const scheduler = Scheduler::current();
+  if (scheduler == nullptr || scheduler->running() == nullptr) return {};
+  return scheduler->running()->id();
+}
+
+std::string sentence_of_failure(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "something that is no std::exception was thrown";
+  }
+}
+
+}  // namespace
+
+observe::SpanId SpanInterceptor::span_of(const Uuid& task) noexcept {
+  return {task, span_number(task.hash(), 0)};
+}
+
+void SpanInterceptor::step_ended(const StepCall& call, const std::exception_ptr& failure) noexcept {
+  observe::EndedSpan span;
+  const observe::SpanId parent = span_of(call.task);
+  const auto attempt = static_cast<std::uint64_t>(call.attempt);
+  span.id = {call.task, span_number(mix(call.task.hash(), hash_name(call.key)), attempt)};
+  span.parent = parent.span;
+  span.name = call.step;
+  span.began = call.began * 1000;
+  span.ended = call.ended * 1000;
+  span.task = task_that_runs();
+  span.failed = failure != nullptr;
+  if (span.failed) span.error = sentence_of_failure(failure);
+  span.attributes.emplace_back("attempt", std::to_string(call.attempt));
+  span.attributes.emplace_back("key", text_json(call.key));
+  tracer_.record(std::move(span));
+}
+
+void SpanInterceptor::task_ended(const TaskCall& call, DurableStatus status,
+                                 std::string_view detail) noexcept {
+  observe::EndedSpan span;
+  span.id = span_of(call.task);
+  span.name = call.type;
+  span.began = call.started * 1000;
+  span.ended = call.ended * 1000;
+  span.task = task_that_runs();
+  span.failed = status != DurableStatus::completed;
+  if (span.failed) span.error = detail;
+  span.attributes.emplace_back("status", text_json(name_of(status)));
+  if (!call.parent.nil()) span.attributes.emplace_back("parent", text_json(call.parent.text()));
+  tracer_.record(std::move(span));
+}
+
+}  // namespace tiffany
