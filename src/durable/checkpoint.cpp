@@ -35,7 +35,7 @@ void require_nothing_under_way(const FlowState& flow) {
 
 // The code that comes back begins with a cancel that it has not been shown.
 std::optional<std::string> cancel_of(const FlowState& flow) {
-  if (flow.cancel.why) return flow.cancel.why;
+  if (flow.cancel.why) return flow.cancel.why.copy();
   const Arrival* const cancel = flow.arrivals.first_cancel();
   return cancel != nullptr ? std::optional<std::string>(cancel->id) : std::nullopt;
 }

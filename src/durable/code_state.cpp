@@ -64,29 +64,41 @@ bool Queries::had(std::string_view name) const noexcept {
   return std::find(names_.begin(), names_.end(), name) != names_.end();
 }
 
-Generation::Generation(std::uint64_t seed_of_task) noexcept
-    : random(seed_of_task, "durable task"), seed_(seed_of_task) {}
+Generation::Generation(std::uint64_t seed_of_task) noexcept : seed_(seed_of_task) {}
 
 void Generation::take_seed(std::uint64_t seed_of_other) noexcept {
   seed_ = seed_of_other;
-  random = Random(seed_, "durable task");
+  random_.reset();
 }
 
 // Numbers that are drawn after a checkpoint cannot depend on how many were drawn before: the log of
 // before is gone when the task comes back.
 void Generation::begin(std::uint64_t checkpoint, bool counted) {
   checkpoint_ = checkpoint;
-  text_ = (counted ? "c" : "") + std::to_string(checkpoint);
-  random = Random(seed_, "durable task after " + std::to_string(checkpoint));
+  number_ = checkpoint;
+  counted_ = counted;
+  random_.reset();
 }
 
-void Generation::begin_retry(std::uint64_t record) { text_ = std::to_string(record); }
+void Generation::begin_retry(std::uint64_t record) {
+  number_ = record;
+  counted_ = false;
+}
+
+Random& Generation::random() {
+  if (!random_) {
+    random_ = checkpoint_ == 0 ? Random(seed_, "durable task")
+                               : Random(seed_, "durable task after " + std::to_string(checkpoint_));
+  }
+  return *random_;
+}
 
 // As FlowState::load leaves it behind a checkpoint: what came before has been delivered, what came
 // after has not.
 void CodeState::begin_anew() {
   at_checkpoint = false;
-  saved = std::move(next_state);
+  saved = std::move(*next_state);
+  next_state.reset();
   names.clear();
   trace = 0;
   asked_anything = false;

@@ -2,6 +2,8 @@
 // checkpoint but the arguments and the time.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "durable/rare.hpp"
 #include "tiffany/base/random.hpp"
 #include "tiffany/durable/flow.hpp"
 
@@ -74,14 +77,33 @@ class Generation {
   // Which checkpoint was the last; zero: none.
   std::uint64_t checkpoint() const noexcept { return checkpoint_; }
   // A part of the names of children, which come again.
-  const std::string& text() const noexcept { return text_; }
-
-  Random random;
+  std::string text() const { return (counted_ ? "c" : "") + std::to_string(number_); }
+  // Numbers of the task; made when the first is drawn.
+  Random& random();
 
  private:
   std::uint64_t seed_;
   std::uint64_t checkpoint_ = 0;
-  std::string text_ = "0";
+  std::uint64_t number_ = 0;  // of the checkpoint, or of the record of a retry
+  bool counted_ = false;
+  Rare<Random> random_;
+};
+
+// A UUID as text, without memory of its own.
+class IdText {
+ public:
+  explicit IdText(const Uuid& id) {
+    const std::string text = id.text();
+    std::copy(text.begin(), text.end(), text_.begin());
+  }
+  // NOLINTNEXTLINE(google-explicit-constructor): it is a text
+  operator std::string_view() const noexcept { return {text_.data(), text_.size()}; }
+  friend std::string operator+(std::string before, const IdText& id) {
+    return std::move(before.append(std::string_view(id)));
+  }
+
+ private:
+  std::array<char, 36> text_;
 };
 
 class CodeState {
@@ -92,8 +114,8 @@ class CodeState {
 
   Flow flow;
   std::string arguments = "[]";
-  std::optional<std::string> saved;  // the state of the last checkpoint
-  std::string next_state;            // of the checkpoint that is being made
+  Rare<std::string> saved;           // the state of the last checkpoint
+  Rare<std::string> next_state;      // of the checkpoint that is being made
   std::shared_ptr<Queries> answers;  // null: none was ever given
   CommandNames names;
   std::int64_t now = 0;

@@ -115,13 +115,13 @@ void Comparison::diverge(std::string text) {
       (flow_.waits.live() ? " Nothing more was appended." : " Nothing was appended.") +
       " Run the code that wrote the log, or mend this code: docs/18-durable-tasks.md says what "
       "may change, and how.";
-  flow_.host.runs.diverged(flow_, divergence_);
+  flow_.host.runs.diverged(flow_, *divergence_);
 }
 
 void Comparison::stop(std::string why) {
   divergence_ =
       "Task " + flow_.id_text + " was stopped. " + std::move(why) + " Nothing more was appended.";
-  flow_.host.runs.diverged(flow_, divergence_);
+  flow_.host.runs.diverged(flow_, *divergence_);
 }
 
 void Comparison::value_differs(const ValueType& type, std::string_view what, std::string_view json,

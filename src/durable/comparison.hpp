@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "durable/rare.hpp"
 #include "durable/replay.hpp"
 #include "durable/slot.hpp"
 
@@ -33,9 +34,9 @@ class Comparison {
   // Whether the code reads that value of the slot. False: the task has been stopped.
   bool check(const detail::Slot& slot, const std::string& json);
 
-  bool stopped() const noexcept { return !divergence_.empty(); }
+  bool stopped() const noexcept { return divergence_.has_value(); }
   // Why the task was stopped.
-  const std::string& divergence() const noexcept { return divergence_; }
+  const std::string& divergence() const noexcept { return *divergence_; }
 
   detail::Replay replay;
 
@@ -44,7 +45,7 @@ class Comparison {
   bool values_decode();
 
   FlowState& flow_;
-  std::string divergence_;
+  detail::Rare<std::string> divergence_;
   bool checked_ = true;  // the recorded values of what the code has are of the right types
 };
 

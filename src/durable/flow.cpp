@@ -224,7 +224,7 @@ WallTime Flow::now() const noexcept {
 }
 Random& Flow::random() {
   state_->require_own_code();
-  return state_->generation.random;
+  return state_->generation.random();
 }
 Uuid Flow::uuid() { return Uuid::random(random()); }
 const Uuid& Flow::id() const noexcept { return state_->log.id; }

@@ -19,7 +19,7 @@ FlowState::FlowState(HostCore& of, wal::StoredTask& records, const DurableType& 
     : host(of),
       log(records),
       type(code_type),
-      id_text(records.id.text()),
+      id_text(records.id),
       code(*this),
       comparison(*this),
       steps(*this),
@@ -41,7 +41,9 @@ FlowState::~FlowState() {
 // Idempotency keys and ids of promises begin with this, so it must never change for a log.
 std::string FlowState::name_outside() const {
   const std::uint64_t checkpoint = generation.checkpoint();
-  return checkpoint == 0 ? id_text : id_text + "@" + std::to_string(checkpoint);
+  std::string name(id_text);
+  if (checkpoint != 0) name += "@" + std::to_string(checkpoint);
+  return name;
 }
 
 std::uint64_t FlowState::append(RecordType record, std::string_view payload,

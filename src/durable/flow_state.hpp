@@ -12,6 +12,7 @@
 #include "durable/arrivals.hpp"
 #include "durable/code_state.hpp"
 #include "durable/comparison.hpp"
+#include "durable/rare.hpp"
 #include "durable/signals.hpp"
 #include "durable/slots.hpp"
 #include "durable/steps.hpp"
@@ -47,7 +48,7 @@ class FlowState {
   HostCore& host;
   wal::StoredTask& log;
   const DurableType& type;
-  const std::string id_text;
+  const detail::IdText id_text;
   TaskRecord* task = nullptr;    // that runs the code
   std::size_t bytes = 0;         // of the log that is being replayed
   std::uint64_t idle_since = 0;  // its place among those that wait (Eviction); zero: none
@@ -71,14 +72,14 @@ class FlowState {
   Waits waits;
   detail::Generation generation;
   struct Cancel {
-    std::optional<std::string> why;  // none: nobody has cancelled the task
-    int shields = 0;                 // that are open
+    detail::Rare<std::string> why;  // none: nobody has cancelled the task
+    int shields = 0;                // that are open
     bool due() const noexcept { return why.has_value() && shields == 0; }
   } cancel;
   detail::TimedScopes scopes;
   detail::Updates& updates();
   detail::Updates* any_updates() const noexcept { return updates_.get(); }  // null: none has come
-  std::vector<Uuid> kept_promises;  // which the host knows until the code is gone
+  detail::RareList<Uuid> kept_promises;  // which the host knows until the code is gone
 
   // Of the task, as recorded: an object; empty when there are none.
   std::string attributes() const;

@@ -45,7 +45,7 @@ void PromiseTable::forget(const std::vector<Uuid>& promises) noexcept {
 }
 
 std::vector<Uuid> PromiseTable::rest(const FlowState& flow) {
-  std::vector<Uuid> all = flow.kept_promises;
+  std::vector<Uuid> all(flow.kept_promises.begin(), flow.kept_promises.end());
   for (const Uuid& promise : all) at_rest_[promise] = {flow.log.id, std::string(), true};
   for (const auto& slot : flow.slots) {
     if (slot->kind != detail::SlotKind::promise || slot->arrived) continue;

@@ -166,16 +166,14 @@ Task<void> Runs::run(HostedTask* entry) {
   FlowState& flow = *entry->flow;
   const Gone at_the_end{*this, *entry};
   flow.task = host_.scheduler->running();
-  std::string result;
-  DurableStatus status = DurableStatus::completed;
-  bool stopped = false;
+  CodeEnd end;
   try {
     for (;;) {
       std::optional<Durable<std::string>> code = code_of(*entry);
       if (!code) co_return;
       std::optional<std::string> got = co_await detail::RunDurable(std::move(*code), flow.code);
       if (got) {
-        result = std::move(*got);
+        end.result = std::move(*got);
         break;
       }
       // It has made a checkpoint, and is gone.
@@ -183,31 +181,36 @@ Task<void> Runs::run(HostedTask* entry) {
       flow.code.begin_anew();
       flow.cancel.shields = 0;
     }
-    detail::make_recordable(result, "The result of the task");
+    detail::make_recordable(end.result, "The result of the task");
   } catch (const DurableCancelled& e) {
-    status = DurableStatus::cancelled;
-    result = e.what();
+    end.status = DurableStatus::cancelled;
+    end.result = e.what();
   } catch (const Cancelled&) {
     if (!flow.steps.any_behind()) throw;
-    stopped = true;
+    end.stopped = true;
   } catch (...) {
-    status = DurableStatus::failed;
+    end.status = DurableStatus::failed;
     detail::FailedAttempt failed = detail::failed_attempt(std::current_exception());
-    result = std::move(failed.sentence);
+    end.result = std::move(failed.sentence);
     entry->failure = std::move(failed.failure);
   }
+  co_await finish(entry, std::move(end));
+}
+
+Task<void> Runs::finish(HostedTask* entry, CodeEnd end) {
+  FlowState& flow = *entry->flow;
   if (flow.code.answers != nullptr) flow.code.answers->clear();  // what they look at is gone
   if (flow.any_updates() != nullptr) flow.any_updates()->handlers->clear();
   // Steps refer to the flow, and do not outlive the code.
   if (flow.steps.any_behind()) co_await shield(flow.steps.end_behind());
-  if (stopped) host_.scheduler->throw_cancelled();
+  if (end.stopped) host_.scheduler->throw_cancelled();
   // Code that is stopped from outside has not ended, whatever it makes of it.
   if (flow.waits.unwinding() || entry->broken != nullptr) co_return;
   if (flow.comparison.stopped() || !flow.waits.finish()) co_return;
-  if (!host_.effects->ended(*entry, status, result)) co_return;
+  if (!host_.effects->ended(*entry, end.status, end.result)) co_return;
   host_.children.start_abandoned(flow);
   for (const ChildAtEnd& child : detail::children_of(flow)) co_await host_.children.end(child);
-  co_await shield(record_end(&flow, entry, status, std::move(result)));
+  co_await shield(record_end(&flow, entry, end.status, std::move(end.result)));
 }
 
 // Shielded by its caller: an end that was decided is recorded, or the log has failed.

@@ -45,6 +45,13 @@ class Runs {
   void drop_code(HostedTask& entry) noexcept;
   void start(HostedTask& entry);
   Task<void> run(HostedTask* entry);
+  // What comes after the code, in a frame of its own: most tasks wait in their code for long.
+  struct CodeEnd {
+    DurableStatus status = DurableStatus::completed;
+    bool stopped = false;
+    std::string result;
+  };
+  Task<void> finish(HostedTask* entry, CodeEnd end);
   std::optional<Durable<std::string>> code_of(HostedTask& entry);
   Task<void> record_end(FlowState* flow, HostedTask* entry, DurableStatus status,
                         std::string result);

@@ -50,7 +50,7 @@ detail::SignalSlot* TaskSignals::first_in_line(std::string_view name) const noex
 }
 
 void TaskSignals::give(detail::SignalSlot& slot, std::string value, std::uint64_t order) noexcept {
-  std::erase(line_, &slot);
+  line_.erase(&slot);
   slot.value = std::move(value);
   slot.order = order;
   slot.recorded = true;
@@ -61,7 +61,7 @@ void TaskSignals::give(detail::SignalSlot& slot, std::string value, std::uint64_
 // those that came after it. Called by destructors, so its place there was reserved.
 void TaskSignals::leave(detail::SignalSlot& slot) noexcept {
   if (!slot.arrived) {
-    std::erase(line_, &slot);
+    line_.erase(&slot);
   } else if (!slot.taken && !slot.retired) {
     slot.taken = true;
     if (detail::SignalSlot* const next = first_in_line(slot.name)) {

@@ -11,6 +11,7 @@
 
 #include "durable/arrivals.hpp"
 #include "durable/mailbox.hpp"
+#include "durable/rare.hpp"
 #include "durable/slot.hpp"
 
 namespace tiffany {
@@ -56,7 +57,7 @@ class TaskSignals {
 
   FlowState& flow_;
   std::unique_ptr<detail::SignalBox> mailbox_;  // null: no signal has come
-  std::vector<detail::SignalSlot*> line_;       // those for which no signal has come
+  detail::RareList<detail::SignalSlot*> line_;  // those for which no signal has come
   std::uint64_t came_ = 0;                      // so many have
 };
 

@@ -19,7 +19,7 @@ void Slots::add(std::unique_ptr<Slot> slot, bool in_log) {
 // order.
 void Slots::erase(Slot& slot) noexcept {
   if (slot.retired) {
-    std::erase_if(retired_, [&slot](const auto& each) { return each.get() == &slot; });
+    retired_.erase_if([&slot](const auto& each) { return each.get() == &slot; });
     return;
   }
   TIFFANY_ASSERT(slot.place < all_.size() && all_[slot.place].get() == &slot,

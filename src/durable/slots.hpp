@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "durable/arrivals.hpp"
+#include "durable/rare.hpp"
 #include "durable/slot.hpp"
 
 namespace tiffany::detail {
@@ -36,7 +37,7 @@ class Slots {
 
  private:
   std::vector<std::unique_ptr<Slot>> all_;
-  std::vector<std::unique_ptr<Slot>> retired_;  // from before the last checkpoint
+  RareList<std::unique_ptr<Slot>> retired_;  // from before the last checkpoint
   // While a log is replayed.
   struct FromLog {
     std::unordered_map<std::string_view, Slot*> by_id;  // by Slot::id

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "durable/failure.hpp"
+#include "durable/rare.hpp"
 #include "durable/slot.hpp"
 
 namespace tiffany {
@@ -84,10 +85,10 @@ class Steps {
   std::int64_t wall_after(Duration delay) const noexcept;
 
   FlowState& flow_;
-  StepSlot* busy_ = nullptr;       // the step of the frame that waits, which a task works for
-  std::vector<StepSlot*> behind_;  // those that were begun behind, which tasks work for
-  Join* join_ = nullptr;           // waits for the last of them
-  bool back_ = false;              // the log was loaded, and no step has ended since
+  StepSlot* busy_ = nullptr;            // the step of the frame that waits, which a task works for
+  detail::RareList<StepSlot*> behind_;  // begun behind the code, and tasks work for them
+  Join* join_ = nullptr;                // waits for the last of them
+  bool back_ = false;                   // the log was loaded, and no step has ended since
   bool runs_here_ = false;
 };
 

@@ -62,7 +62,7 @@ void Steps::runner_ended(StepSlot& step) noexcept {
     flow_.waits.step_ended();
     return;
   }
-  std::erase(behind_, &step);
+  behind_.erase(&step);
   if (behind_.empty() && join_ != nullptr) std::exchange(join_, nullptr)->all_ended();
 }
 
@@ -80,7 +80,7 @@ void Steps::drop_behind_by_force() noexcept {
 
 // A runner that has not begun yet never does.
 Task<void> Steps::end_behind() {
-  const std::vector<StepSlot*> all = behind_;
+  const std::vector<StepSlot*> all(behind_.begin(), behind_.end());
   for (StepSlot* step : all) {
     step->runner.cancel("its task has ended, or is being stopped");
     if (!step->entered) runner_ended(*step);

@@ -1,8 +1,7 @@
 // The scopes of a durable task that are open and have a limit: Flow::scope.
 #pragma once
 
-#include <vector>
-
+#include "durable/rare.hpp"
 #include "durable/slot.hpp"
 
 namespace tiffany::detail {
@@ -12,7 +11,7 @@ class TimedScopes {
   // `shields`: that are open around the scope.
   void open(const Slot& timer, int shields) { all_.push_back({&timer, shields}); }
   void close(const Slot& timer) noexcept {
-    std::erase_if(all_, [&timer](const Open& each) { return each.timer == &timer; });
+    all_.erase_if([&timer](const Open& each) { return each.timer == &timer; });
   }
   bool any() const noexcept { return !all_.empty(); }
   // The timer of the outermost whose time is over, and that no shield inside of it holds back.
@@ -28,7 +27,7 @@ class TimedScopes {
     const Slot* timer;
     int shields;
   };
-  std::vector<Open> all_;
+  RareList<Open> all_;
 };
 
 }  // namespace tiffany::detail

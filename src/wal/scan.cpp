@@ -50,6 +50,8 @@ LogIndex scan(Disk& disk, const std::string& directory, Layout layout, bool with
   layout == Layout::journal ? reader.read_journal(without_base) : reader.read_files();
   reader.quarantine();
   reader.read_accepted();
+  // Most tasks of a large log wait for long: the room for records to come is taken when they come.
+  for (const auto& task : index.tasks) task->records.shrink_to_fit();
   return index;
 }
 

@@ -178,16 +178,21 @@ class DurableHandle {
 
 namespace detail {
 
+// Of a step that has no options: it takes no room in the frame that awaits the step.
+struct NoStepOptions {};
+inline const StepOptions kNoStepOptions{};
+inline const StepOptions& options_of(const StepOptions& options) noexcept { return options; }
+inline const StepOptions& options_of(NoStepOptions) noexcept { return kNoStepOptions; }
+
 // co_await flow.step(name, fn). The code of the step lives in the frame that waits for it, so the
 // frame cannot go before the step has ended: a cancel waits for that.
-template <class F>
+template <class F, class Options = StepOptions>
 class [[nodiscard("a step does nothing until awaited: co_await flow.step(...)")]] StepCall final
     : public AwaitSlot<StepResult<F>>,
       private StepCode {
  public:
   static constexpr CallName call_name{"step"};
-  StepCall(FlowState& flow, std::string_view name, StepOptions options, F fn,
-           std::source_location site)
+  StepCall(FlowState& flow, std::string_view name, Options options, F fn, std::source_location site)
       : AwaitSlot<StepResult<F>>(flow, site),
         name_(name),
         options_(std::move(options)),
@@ -198,7 +203,7 @@ class [[nodiscard("a step does nothing until awaited: co_await flow.step(...)")]
 
  private:
   void issue() override {
-    this->slot_ = issue_step(this->flow(), name_, options_, *this, this->site());
+    this->slot_ = issue_step(this->flow(), name_, options_of(options_), *this, this->site());
   }
   bool suspends() const noexcept override { return kStepSuspends<F>; }
   void call(Attempt& attempt, std::string& result) override {
@@ -214,7 +219,7 @@ class [[nodiscard("a step does nothing until awaited: co_await flow.step(...)")]
   }
 
   std::string_view name_;
-  StepOptions options_;
+  [[no_unique_address]] Options options_;
   F fn_;
 };
 

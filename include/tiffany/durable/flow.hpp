@@ -118,15 +118,11 @@ class Flow : public FlowMessages {
   // may be.
   template <class F>
   auto step(std::string_view name, F&& fn, Site site = Site::current()) {
-    return step(name, StepOptions(), std::forward<F>(fn), site);
+    return step_with(name, detail::NoStepOptions(), std::forward<F>(fn), site);
   }
   template <class F>
   auto step(std::string_view name, StepOptions options, F&& fn, Site site = Site::current()) {
-    static_assert(!detail::owns_captures<F>(),
-                  "a step captures by reference: write [&], or keep the callable in a variable and "
-                  "pass that (GCC 12 destroys owning captures twice in an awaited expression)");
-    return detail::StepCall<std::decay_t<F>>(*state_, name, std::move(options), std::forward<F>(fn),
-                                             site);
+    return step_with(name, std::move(options), std::forward<F>(fn), site);
   }
 
   // Begins a step and gives its handle: several run at a time, and race with timers, promises and
@@ -287,6 +283,14 @@ class Flow : public FlowMessages {
 
  private:
   friend struct detail::FlowAccess;
+  template <class Options, class F>
+  auto step_with(std::string_view name, Options options, F&& fn, Site site) {
+    static_assert(!detail::owns_captures<F>(),
+                  "a step captures by reference: write [&], or keep the callable in a variable and "
+                  "pass that (GCC 12 destroys owning captures twice in an awaited expression)");
+    return detail::StepCall<std::decay_t<F>, Options>(*state_, name, std::move(options),
+                                                      std::forward<F>(fn), site);
+  }
 };
 
 }  // namespace tiffany
