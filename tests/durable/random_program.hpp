@@ -1,5 +1,6 @@
 // Programs of durable tasks that are made from a seed: steps, timers, children, promises, signals,
-// races, cancels and checkpoints. What a program does depends on nothing but its seed and what
+// races, cancels, checkpoints, scopes with a limit, sagas, many children of a type with limits, and
+// search attributes. What a program does depends on nothing but its seed and what
 // comes to it; what comes to it is sent by a driver, which is made from the same seed and can be
 // run again after a crash.
 #pragma once
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "durable/logged_crash_test.hpp"
+#include "tiffany/durable/map_children.hpp"
+#include "tiffany/durable/saga.hpp"
 
 namespace tiffany::random_program {
 
@@ -43,7 +46,7 @@ class Body {
       while (state_.round < 3) {
         choices_ = Random(seed_ * 1000 + static_cast<std::uint64_t>(state_.round), "choices");
         const std::uint64_t calls = 1 + choices_.below(5);
-        for (std::uint64_t i = 0; i < calls; ++i) co_await call(choices_.below(14));
+        for (std::uint64_t i = 0; i < calls; ++i) co_await call(choices_.below(18));
         ++state_.round;
         if (checkpoints) co_await flow_.checkpoint(state_);
       }
@@ -141,6 +144,28 @@ class Body {
       case 12:
         co_await signals_at_once(number);
         break;
+      case 13:
+        co_await in_time(number);
+        break;
+      case 14:
+        try {
+          see(co_await run_saga(flow_, booked, number));
+        } catch (const StepFailed& e) {
+          see(e.what());
+        }
+        break;
+      case 15: {
+        if (depth_ == 0) break;
+        const std::vector<int> arguments{number, number + 1, number + 2, number + 3};
+        for (const int got : co_await map_children<int>(flow_, 3, "small", arguments)) {
+          see(std::to_string(got));
+        }
+        break;
+      }
+      case 16:
+        flow_.set_attribute("number", number);
+        flow_.set_attribute("round", "r" + std::to_string(state_.round));
+        break;
       default:
         co_await flow_.step("once", StepOptions().retry(Retry(3, 1s)), [](Attempt& attempt) {
           if (attempt.number() < 2) throw std::runtime_error("not yet");
@@ -231,6 +256,37 @@ class Body {
     see(std::to_string(first.arrived() ? 1 : 0) + std::to_string(second.arrived() ? 1 : 0));
   }
 
+  // A wait that the end of a scope cuts off, or not.
+  Durable<void> in_time(int number) {
+    bool late = false;
+    try {
+      const auto scope = co_await flow_.scope(std::chrono::seconds(40));
+      if (number % 3 == 0) co_await flow_.signal<int>("s");
+      if (number % 3 == 1) co_await flow_.sleep(std::chrono::seconds(number));
+      if (number % 3 == 2) {
+        co_await flow_.step("in time", [number](Attempt& attempt) -> Task<void> {
+          co_await sleep(std::chrono::seconds(number));
+          note(attempt);
+        });
+      }
+    } catch (const ScopeTimedOut&) {
+      late = true;
+    }
+    see(late ? "late" : "in time");
+  }
+
+  static void unbook(Attempt& attempt, int) { note(attempt); }
+  static Durable<std::string> booked(Flow& flow, Saga& saga, int number) {
+    saga.undo("first", unbook, number);
+    co_await flow.step("book", [](Attempt& attempt) { note(attempt); });
+    saga.undo("second", unbook, number + 1);
+    co_await flow.sleep(std::chrono::seconds(number));
+    if (number % 2 == 0) {
+      co_await flow.step("cannot", [] { throw NotRetryable("cannot"); });
+    }
+    co_return "booked";
+  }
+
   void publish(const Uuid& id) {
     if (CrashTest::alive()) open_promises[id.text()] = id;
   }
@@ -247,9 +303,16 @@ inline Durable<std::string> body(Flow& flow, std::uint64_t seed, int depth) {
   co_return co_await task.run();
 }
 
+// Of which few run at a time.
+inline Durable<int> small(Flow& flow, int number) {
+  co_await flow.sleep(std::chrono::seconds(number % 7));
+  co_return co_await flow.step("small", [number] { return number * 2; });
+}
+
 inline Registry types() {
   Registry all;
   all.add("body", 1, body);
+  all.add("small", 1, small, TypeOptions().at_most(2).rate(4, 10s));
   return all;
 }
 
