@@ -2,7 +2,8 @@
 # flags by pkg-config, and the script for gdb (tools/gdb).
 #
 # Two components. `library` (headers, library, packages, script) needs the target `tiffany` to be
-# built and nothing else; `tools` is the program `tiffany`, left out where it was not built:
+# built and nothing else; `tools` is the programs `tiffany` and `tiffany-run`, left out where
+# they were not built:
 #   cmake --build build --target tiffany && cmake --install build --component library
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -10,7 +11,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tiffany)
 
 install(TARGETS tiffany EXPORT tiffanyTargets COMPONENT library)
-install(TARGETS tiffany_program COMPONENT tools OPTIONAL)
+install(TARGETS tiffany_program tiffany_run COMPONENT tools OPTIONAL)
 install(DIRECTORY include/tiffany DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
   FILES_MATCHING PATTERN *.hpp)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
@@ -44,6 +45,9 @@ if(TIFFANY_URING)
 endif()
 if(TIFFANY_TLS)
   list(APPEND packages openssl)
+endif()
+if(TIFFANY_PLANS)
+  list(APPEND packages yaml-cpp)
 endif()
 if(TIFFANY_BOOST_CONTEXT)
   set(libraries -lboost_context)  # it has no file for pkg-config

@@ -13,8 +13,8 @@ from pathlib import Path
 # A module may include headers of itself and of modules before it. `tiffany.hpp` includes what users
 # need most, and only programs include it.
 MODULES = ["base", "core", "engine", "structure", "sync", "world", "io", "observe", "wal",
-"durable",
-           "test", "sim", "shard", "serve", "cluster", "agent", "app"]
+           "durable", "exec", "plan", "test", "sim", "shard", "serve", "cluster",
+           "agent", "app"]
 WIDTH = 100
 # Output that a program prints and records as a log holds them: broken lines would be other data.
 AS_THEY_ARE = re.compile(

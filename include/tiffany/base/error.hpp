@@ -51,6 +51,11 @@ namespace tiffany {
   X(relock, 161, "a task asked for a lock that it holds already")                            \
   X(primitive_gone, 162, "what a task waited for was destroyed")                             \
   X(holds_nothing, 163, "a guard or a half of a channel was used that has nothing in it")    \
+  X(command_failed, 164, "a supervised command could not be begun, stopped or forgotten")    \
+  X(command_conflict, 165, "the id of a command belongs to another command already")         \
+  X(command_damaged, 166, "a file of a supervised command is not what was written there")    \
+  X(bad_plan, 167, "a plan has mistakes")                                                    \
+  X(plan_failed, 168, "a step of a plan failed")                                             \
   X(io_failed, 200, "the operating system refused an operation, or it failed")               \
   X(no_io, 201, "an operation was awaited that the scheduler's reactor cannot carry out")    \
   X(end_of_stream, 202, "a stream ended before all the bytes that were asked for had come")  \

@@ -1,0 +1,144 @@
+// What a supervised command is, and how it ended: the two texts that a program and tiffany-run
+// exchange, spec.json and exit.json (docs/decisions/0027-supervised-commands.md). Needs nothing but
+// module base, because tiffany-run is made of no more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tiffany/base/codec.hpp"
+
+namespace tiffany::exec {
+
+// A variable whose value is nowhere but in the environment of the command: tiffany-run reads it
+// from a file (without one line break at the end) or from a variable of the program that begins the
+// command. One of the two is empty.
+class Secret {
+ public:
+  Secret() = default;
+  static Secret from_file(std::string variable, std::string path) {
+    Secret secret;
+    secret.name = std::move(variable);
+    secret.file = std::move(path);
+    return secret;
+  }
+  static Secret from_variable(std::string variable, std::string source) {
+    Secret secret;
+    secret.name = std::move(variable);
+    secret.variable = std::move(source);
+    return secret;
+  }
+  std::string name{};
+  std::string file{};
+  std::string variable{};
+};
+TIFFANY_JSON(Secret, name, file, variable);
+
+// Limits of the kernel (setrlimit) for the command and each of its children. None: that of the
+// program.
+class CommandLimits {
+ public:
+  CommandLimits() = default;
+  std::optional<std::uint64_t> cpu_seconds{};
+  std::optional<std::uint64_t> memory_bytes{};
+  std::optional<std::uint64_t> file_bytes{};
+  std::optional<std::uint64_t> open_files{};
+  std::optional<std::uint64_t> processes{};  // of the user, not of the command alone
+};
+TIFFANY_JSON(CommandLimits, cpu_seconds, memory_bytes, file_bytes, open_files, processes);
+
+// Words are given to the program as they are; no shell reads them.
+class CommandSpec {
+ public:
+  CommandSpec() = default;
+  explicit CommandSpec(std::vector<std::string> words) : argv(std::move(words)) {}
+
+  std::vector<std::string> argv{};
+  std::string directory{};  // empty: the one of the program
+  // In addition to PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ, TMPDIR of the program, which
+  // are all that is inherited.
+  std::vector<std::pair<std::string, std::string>> environment{};
+  std::vector<Secret> secrets{};
+  CommandLimits limits{};
+  // Of output and of errors each: the first half of so many bytes is kept, and the last.
+  std::uint64_t output_bytes = std::uint64_t{1} << 20;
+  std::int64_t timeout_ms = 0;    // zero: none
+  std::int64_t grace_ms = 5'000;  // between SIGTERM and SIGKILL
+  // Each fact is on the disk before the next one begins. Without it a power cut may make a command
+  // that had ended begin again, which only commands that may run twice allow.
+  bool synced = true;
+};
+TIFFANY_JSON(CommandSpec, argv, directory, environment, secrets, limits, output_bytes, timeout_ms,
+             grace_ms, synced);
+
+enum class CommandEnd : std::uint8_t {
+  exited,       // by itself: `code`
+  signalled,    // by a signal that nobody of us sent: `signal`
+  timed_out,    // longer than timeout_ms: killed
+  stopped,      // by Commands::stop, perhaps before it had begun
+  not_started,  // there is no such program, or no such directory
+  unknown,      // its supervisor or its machine went down: nobody knows how far the command came
+};
+std::string_view name_of(CommandEnd end) noexcept;
+
+struct CommandResult {
+  CommandEnd end = CommandEnd::unknown;
+  int code = 0;
+  int signal = 0;
+  std::string why{};          // a sentence; empty when the command ended by itself
+  std::int64_t begun_us = 0;  // on the clock of the wall; zero: it never began
+  std::int64_t ended_us = 0;
+  std::uint64_t output_dropped = 0;  // bytes that were not kept
+  std::uint64_t errors_dropped = 0;
+  std::int64_t cpu_us = 0;
+  std::int64_t peak_kib = 0;
+  bool ok() const noexcept { return end == CommandEnd::exited && code == 0; }
+  // "exit code 3", "killed by signal 9", or the sentence.
+  std::string text() const;
+};
+TIFFANY_JSON(CommandResult, end, code, signal, why, begun_us, ended_us, output_dropped,
+             errors_dropped, cpu_us, peak_kib);
+
+// Which process watches over a command.
+struct SupervisorMark {
+  std::int64_t pid = 0;
+  std::uint64_t started = 0;  // in ticks since the machine began
+  std::string boot{};
+  std::int64_t begun_us = 0;
+};
+TIFFANY_JSON(SupervisorMark, pid, started, boot, begun_us);
+
+inline std::string_view name_of(CommandEnd end) noexcept {
+  constexpr std::string_view kNames[] = {"exited",  "signalled",   "timed_out",
+                                         "stopped", "not_started", "unknown"};
+  return kNames[static_cast<std::size_t>(end)];
+}
+
+inline std::string CommandResult::text() const {
+  if (end == CommandEnd::exited) return "exit code " + std::to_string(code);
+  if (end == CommandEnd::signalled) return "killed by signal " + std::to_string(signal);
+  return why.empty() ? std::string(name_of(end)) : why;
+}
+
+}  // namespace tiffany::exec
+
+// By its name, for those who read the file.
+template <>
+struct tiffany::Codec<tiffany::exec::CommandEnd> {
+  static void write(JsonWriter& out, exec::CommandEnd end) { out.value(name_of(end)); }
+  static exec::CommandEnd read(JsonReader& in) {
+    in.kind();
+    const std::size_t at = in.offset();
+    const std::string name = in.string();
+    for (int i = 0; i <= static_cast<int>(exec::CommandEnd::unknown); ++i) {
+      const auto end = static_cast<exec::CommandEnd>(i);
+      if (name == exec::name_of(end)) return end;
+    }
+    in.fail("the end of a command (exited, signalled, timed_out, ...)", at);
+  }
+};

@@ -1,0 +1,73 @@
+// Commands that outlive the program that asked for them. Each runs under a process of its own,
+// tiffany-run, which writes down how the command ended; so the next program with the same directory
+// finds a command by its id, waits for it, and takes its end, also when it ended meanwhile.
+//
+//   exec::Commands commands("state/commands", "/usr/lib/tiffany/tiffany-run");
+//   exec::CommandResult end = co_await commands.run(id, exec::CommandSpec({"make", "test"}));
+//
+// The same id never runs twice. For commands that may die with this program use io/process.hpp.
+//
+// <directory>/<id>/ has spec.json, out, err, outputs (what the command wrote to $TIFFANY_OUTPUT),
+// and at the end exit.json; docs/decisions/0027-supervised-commands.md has the rest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tiffany/base/uuid.hpp"
+#include "tiffany/engine/task.hpp"
+#include "tiffany/exec/command_spec.hpp"
+
+namespace tiffany::exec {
+
+enum class CommandFile : std::uint8_t { out, err, outputs };
+
+// What a program needs of commands, so that a test can stand in for processes.
+class CommandRunner {
+ public:
+  virtual ~CommandRunner() = default;
+  // Begins the command of that id, or attaches to it, and waits for its end. A command that cannot
+  // be begun, by a full disk or a missing secret, is an Error (Errc::command_failed), and has not
+  // begun. Errc::command_conflict: the id is that of a command with other words.
+  //
+  // Cancel. Before start: nothing is begun. While parked: the wait is given up, and the command
+  // goes on; run() with the same id attaches to it, stop() ends it. After completion: the result is
+  // given, and the next suspension throws.
+  virtual Task<CommandResult> run(Uuid id, CommandSpec spec) = 0;
+  // Asks the command, and everything that it started, to end (SIGTERM), and kills what is left
+  // after CommandSpec::grace_ms; returns at once. One that has not begun never begins: run() gives
+  // `stopped`. One that has ended stays as it is. Cancel: the request is made, or not.
+  virtual Task<void> stop(Uuid id) = 0;
+  // The first `most` bytes of what the command wrote; empty when it wrote nothing.
+  virtual Task<std::string> read(Uuid id, CommandFile which, std::size_t most) = 0;
+  // The path of that, for people.
+  virtual std::string path(const Uuid& id, CommandFile which) const = 0;
+};
+
+class Commands final : public CommandRunner {
+ public:
+  // The directory is made when the first command begins. `program` is the path of tiffany-run.
+  Commands(std::string directory, std::string program)
+      : directory_(std::move(directory)), program_(std::move(program)) {}
+
+  Task<CommandResult> run(Uuid id, CommandSpec spec) override;
+  Task<void> stop(Uuid id) override;
+  Task<std::string> read(Uuid id, CommandFile which, std::size_t most) override;
+  std::string path(const Uuid& id, CommandFile which) const override;
+
+  // Removes everything of a command that has ended, or has not begun; nothing when there is none.
+  // One that runs is refused (Errc::command_failed): stop it, and take its end first. Cancel: the
+  // directory is removed, or a part of it; forget it again.
+  Task<void> forget(Uuid id);
+  // Stops, awaits and forgets every command whose id is not in `keep`; gives how many there were.
+  Task<std::size_t> sweep(std::set<Uuid> keep);
+
+ private:
+  std::string directory_;
+  std::string program_;
+};
+
+}  // namespace tiffany::exec

@@ -1,0 +1,260 @@
+#include "supervise.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <utility>
+
+#include "capture.hpp"
+#include "launch.hpp"
+#include "processes.hpp"
+#include "tiffany/base/codec.hpp"
+
+namespace tiffany::supervisor {
+namespace {
+
+using exec::CommandEnd;
+using exec::CommandResult;
+using exec::CommandSpec;
+
+std::int64_t monotonic_ms() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+struct Stream {
+  Stream(const CommandDirectory& directory, const char* name, std::uint64_t limit)
+      : file(directory, name, limit) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) refuse("make", "a pipe");
+    ours = Fd(ends[0]);
+    theirs = Fd(ends[1]);
+    fcntl(ours.get(), F_SETFL, O_NONBLOCK);
+  }
+  // What is in the pipe, but no more than `most` bytes: somebody may go on writing.
+  void take(std::size_t most) {
+    std::array<char, 16 * 1024> room;
+    while (ours.get() >= 0 && most > 0) {
+      const ssize_t n = read(ours.get(), room.data(), std::min(room.size(), most));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return;
+      if (n <= 0) return ours.close();
+      file.add({room.data(), static_cast<std::size_t>(n)});
+      most -= static_cast<std::size_t>(n);
+    }
+  }
+  Capture file;
+  Fd ours;
+  Fd theirs;
+};
+
+class Watch {
+ public:
+  Watch(const CommandDirectory& directory, const CommandSpec& spec)
+      : directory_(directory),
+        spec_(spec),
+        out_(directory, "out", spec.output_bytes),
+        err_(directory, "err", spec.output_bytes) {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (const int each : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&wanted, each);
+    sigprocmask(SIG_BLOCK, &wanted, nullptr);
+    signals_ = Fd(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (signals_.get() < 0) refuse("make", "a signalfd");
+  }
+
+  CommandResult run(const std::vector<std::string>& environment) {
+    result_.begun_us = wall_us();
+    if (directory_.has("stop")) {
+      result_.end = CommandEnd::stopped;
+      result_.why = "The command was stopped before it had begun.";
+      result_.begun_us = 0;
+      return result_;
+    }
+    const Launched launched = launch(spec_, environment, out_.theirs, err_.theirs);
+    out_.theirs.close();
+    err_.theirs.close();
+    if (!launched.problem.empty()) {
+      result_.end = CommandEnd::not_started;
+      result_.why = launched.problem;
+      return result_;
+    }
+    command_ = launched.process;
+    const std::int64_t begun = monotonic_ms();
+    if (spec_.timeout_ms > 0) due_ = begun + spec_.timeout_ms;
+    while (!ended_) {
+      wait_for_something();
+      if (!ended_ && due_ >= 0 && monotonic_ms() >= due_) time_is_over();
+    }
+    end_the_rest();
+    finish();
+    return result_;
+  }
+
+ private:
+  enum class Why { nothing, asked, told, late };
+
+  void wait_for_something() {
+    std::array<pollfd, 3> all{
+        {{signals_.get(), POLLIN, 0}, {out_.ours.get(), POLLIN, 0}, {err_.ours.get(), POLLIN, 0}}};
+    int most = -1;
+    if (due_ >= 0)
+      most = static_cast<int>(std::clamp<std::int64_t>(due_ - monotonic_ms(), 0, 1 << 30));
+    if (poll(all.data(), all.size(), most) < 0 && errno != EINTR) refuse("wait for", "its command");
+    out_.take(std::size_t{1} << 20);
+    err_.take(std::size_t{1} << 20);
+    signalfd_siginfo info{};
+    while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      if (info.ssi_signo != SIGCHLD) {
+        begin_to_end(directory_.has("stop") ? Why::asked : Why::told);
+      }
+    }
+    reap();
+  }
+
+  void reap() {
+    int status = 0;
+    rusage used{};
+    for (pid_t ended; (ended = wait4(-1, &status, WNOHANG, &used)) > 0;) {
+      if (ended != command_) continue;  // an orphan of the command, which this process adopted
+      ended_ = true;
+      status_ = status;
+      const auto micros = [](const timeval& t) { return t.tv_sec * 1'000'000 + t.tv_usec; };
+      result_.cpu_us = micros(used.ru_utime) + micros(used.ru_stime);
+      result_.peak_kib = used.ru_maxrss;
+    }
+  }
+
+  void begin_to_end(Why why) {
+    if (why_ != Why::nothing) return;
+    why_ = why;
+    send(descendants(), SIGTERM);
+    send(descendants(), SIGCONT);  // one that is stopped would not hear the other
+    due_ = monotonic_ms() + std::max<std::int64_t>(spec_.grace_ms, 0);
+  }
+
+  void time_is_over() {
+    if (why_ == Why::nothing) return begin_to_end(Why::late);
+    kill(command_, SIGKILL);
+    send(descendants(), SIGKILL);
+    due_ = monotonic_ms() + 100;  // again, for what was forked meanwhile
+  }
+
+  // The command is its first process: what that leaves behind does not outlive it.
+  void end_the_rest() {
+    for (int round = 0; round < 500; ++round) {
+      const std::vector<pid_t> left = descendants();
+      if (left.empty()) return;
+      send(left, SIGKILL);
+      while (waitpid(-1, nullptr, WNOHANG) > 0) {
+      }
+      if (round > 2) poll(nullptr, 0, 10);
+    }
+    result_.why = "Processes of the command could not be killed. ";
+  }
+
+  void finish() {
+    constexpr std::size_t kPipe = std::size_t{1} << 20;  // more than a pipe holds
+    out_.take(kPipe);
+    err_.take(kPipe);
+    out_.file.finish();
+    err_.file.finish();
+    result_.output_dropped = out_.file.dropped();
+    result_.errors_dropped = err_.file.dropped();
+    if (WIFEXITED(status_)) {
+      result_.end = CommandEnd::exited;
+      result_.code = WEXITSTATUS(status_);
+    } else {
+      result_.end = CommandEnd::signalled;
+      result_.signal = WTERMSIG(status_);
+    }
+    if (why_ == Why::asked) {
+      result_.end = CommandEnd::stopped;
+      result_.why += "The command was stopped.";
+    } else if (why_ == Why::late) {
+      result_.end = CommandEnd::timed_out;
+      result_.why += "The command took longer than its " + std::to_string(spec_.timeout_ms) +
+                     " ms, and was killed.";
+    } else if (why_ == Why::told) {
+      result_.end = CommandEnd::unknown;
+      result_.why +=
+          "The supervisor of the command was told to end by a signal that is not of Tiffany, as "
+          "when the machine is shut down; the command was ended with it.";
+    }
+    for (const Stream* const each : {&out_, &err_}) {
+      if (!each->file.trouble().empty()) result_.why += " " + each->file.trouble();
+    }
+  }
+
+  const CommandDirectory& directory_;
+  const CommandSpec& spec_;
+  Stream out_;
+  Stream err_;
+  Fd signals_;
+  pid_t command_ = -1;
+  std::int64_t due_ = -1;
+  Why why_ = Why::nothing;
+  bool ended_ = false;
+  int status_ = 0;
+  CommandResult result_;
+};
+
+}  // namespace
+
+void record_end(const CommandDirectory& directory, const CommandResult& result, bool synced) {
+  CommandResult told = result;
+  told.ended_us = wall_us();
+  directory.replace("exit.json", to_json(told), synced);
+}
+
+void supervise(const CommandDirectory& directory, const CommandSpec& spec, Fd ready) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  std::optional<Watch> watch;
+  std::vector<std::string> environment;
+  try {
+    environment = environment_of(spec, directory);
+    directory.reserve("exit.json");
+    watch.emplace(directory, spec);
+    exec::SupervisorMark mark;
+    mark.pid = getpid();
+    mark.started = start_of(getpid());
+    mark.boot = boot_id();
+    mark.begun_us = wall_us();
+    directory.replace("supervisor", to_json(mark), spec.synced);  // from here on it has begun
+  } catch (const Refusal& refusal) {
+    write_all(ready.get(), refusal.what());
+    return;
+  }
+  write_all(ready.get(), std::string_view("\0", 1));
+  ready.close();
+  const Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int number = 0; number < 3; ++number) dup2(null.get(), number);
+  CommandResult result;
+  try {
+    result = watch->run(environment);
+  } catch (const Refusal& refusal) {
+    send(descendants(), SIGKILL);
+    result.end = CommandEnd::unknown;
+    result.why = refusal.what();
+  }
+  for (;;) {  // a disk may be full: the end is not lost as long as this process lives
+    try {
+      return record_end(directory, result, spec.synced);
+    } catch (const Refusal&) {
+      poll(nullptr, 0, 1000);
+    }
+  }
+}
+
+}  // namespace tiffany::supervisor

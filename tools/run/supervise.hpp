@@ -1,0 +1,19 @@
+// The supervisor of one command, from the moment at which the command is going to begin until its
+// end is in exit.json.
+#pragma once
+
+#include <string>
+
+#include "files.hpp"
+#include "tiffany/exec/command_spec.hpp"
+
+namespace tiffany::supervisor {
+
+// Called in a process that has left its parent, with the lock. Writes `supervisor`, tells the one
+// who waits at `ready` (a byte, or a sentence: then nothing has begun), runs the command, and
+// writes exit.json.
+void supervise(const CommandDirectory& directory, const exec::CommandSpec& spec, Fd ready);
+// The end of a command, on the disk.
+void record_end(const CommandDirectory& directory, const exec::CommandResult& result, bool synced);
+
+}  // namespace tiffany::supervisor
