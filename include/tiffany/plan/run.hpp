@@ -1,0 +1,97 @@
+// Plans as durable tasks, of the type "tiffany.plan": each command is a step that is attached to
+// again after a crash, each approval a promise.
+//
+//   exec::Commands commands("state/commands", "tiffany-run");
+//   plan::PlanServices services(commands);
+//   plan::add_plans(types, services);
+//   Host host(types, wal::LogOptions("state/wal"));
+//   const Uuid id = co_await host.start(plan::kPlanType, plan, values);   // with_defaults(...)
+//   const plan::PlanEnd end = co_await host.result<plan::PlanEnd>(id);    // or what failed
+//   const plan::PlanView view = co_await host.ask(id, plan::kPlanView);   // while it runs
+//
+// The plan itself is the argument of the task, so a file that is edited changes nothing that runs.
+//
+// A command has the id command_id(task, unit, attempt). Crash: the command goes on or has ended,
+// and its end is taken once. An end that nobody knows (exec::CommandEnd::unknown) is one more
+// attempt, or for a step of the class at_most_once a failure.
+//
+// Cancel of the task: commands are stopped with everything that they started, and awaited; then
+// on_failure and finally run, and the task ends as cancelled.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tiffany/base/codec.hpp"
+#include "tiffany/base/uuid.hpp"
+#include "tiffany/durable/names.hpp"
+#include "tiffany/durable/registry.hpp"
+#include "tiffany/durable/schedule.hpp"
+#include "tiffany/exec/commands.hpp"
+#include "tiffany/plan/check.hpp"
+#include "tiffany/plan/plan.hpp"
+
+namespace tiffany::plan {
+
+inline constexpr const char* kPlanType = "tiffany.plan";
+
+// What plans use of the process. Outlives the host.
+class PlanServices {
+ public:
+  explicit PlanServices(exec::CommandRunner& all_commands) noexcept : commands(all_commands) {}
+  exec::CommandRunner& commands;
+};
+void add_plans(Registry& types, PlanServices& services);
+
+// What starts the plan as often as its `schedule` says, with these values. Errc::bad_plan when it
+// has none.
+Schedule schedule_of(const Plan& plan, const Values& values);
+
+// A step, or one item of a foreach, as it is now.
+struct UnitView {
+  std::string name{};  // "build", "test[2]"
+  std::string step{};
+  std::string phase{};  // steps, on_failure, finally
+  std::string state{};  // waiting, running, pausing, awaiting approval, done, failed, skipped
+  int attempts = 0;
+  std::string text{};  // how the last attempt ended, or what is approved
+  std::int64_t begun_us = 0;
+  std::int64_t ended_us = 0;
+  std::string output{};   // a path
+  std::string promise{};  // of an approval: what Host::complete takes
+  std::string digest{};   // and what the answer must name
+};
+TIFFANY_JSON(UnitView, name, step, phase, state, attempts, text, begun_us, ended_us, output,
+             promise, digest);
+struct PlanView {
+  std::string plan{};
+  std::string phase{};
+  std::vector<UnitView> units{};
+};
+TIFFANY_JSON(PlanView, plan, phase, units);
+inline constexpr QueryName<PlanView> kPlanView{"plan"};
+
+// The answer to an approval. It counts only for the text with that digest: another digest is no
+// answer, and the question is asked again under another promise.
+struct Approval {
+  Approval() = default;
+  bool approved = false;
+  std::string digest{};
+  std::string by{};
+  std::string note{};
+};
+TIFFANY_JSON(Approval, approved, digest, by, note);
+// 64 hexadecimal digits.
+std::string digest_of(const std::string& approved_text);
+
+struct PlanEnd {
+  std::map<std::string, std::map<std::string, std::string>> outputs{};  // by step
+  std::vector<UnitView> units{};
+};
+TIFFANY_JSON(PlanEnd, outputs, units);
+
+Uuid command_id(const Uuid& task, const std::string& unit, int attempt);
+
+}  // namespace tiffany::plan

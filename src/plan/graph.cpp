@@ -1,0 +1,150 @@
+#include "tiffany/plan/graph.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tiffany/base/json.hpp"
+
+namespace tiffany::plan {
+namespace {
+
+using Levels = std::map<std::string, std::size_t>;
+
+// How many steps come before each at least, one after the other.
+Levels levels_of(const std::vector<Step>& steps) {
+  Levels levels;
+  for (bool changed = true; changed;) {  // as often as the longest way is long
+    changed = false;
+    for (const Step& step : steps) {
+      std::size_t level = 0;
+      for (const std::string& need : step.needs) level = std::max(level, levels[need] + 1);
+      if (levels[step.name] >= level) continue;
+      levels[step.name] = level;
+      changed = true;
+    }
+  }
+  return levels;
+}
+
+std::string kind_of(const Step& step) {
+  if (!step.approve.empty()) return "approval";
+  return step.shell.empty() ? "command" : "shell";
+}
+
+std::string marks_of(const Step& step) {
+  std::string marks;
+  const auto add = [&](const std::string& mark) { marks += (marks.empty() ? "" : ", ") + mark; };
+  if (!step.approve.empty()) add("approval");
+  if (step.each) {
+    add(step.items_of.empty() ? "for each of " + std::to_string(step.items.size())
+                              : std::string("for each line"));
+  }
+  if (!step.condition.empty()) add("if " + step.condition);
+  if (step.retry.attempts > 1) add(std::to_string(step.retry.attempts) + " attempts");
+  if (step.at_most_once) add("at most once");
+  return marks.empty() ? "" : "  (" + marks + ")";
+}
+
+void draw(std::string& out, const std::vector<Step>& steps) {
+  const Levels levels = levels_of(steps);
+  std::size_t deepest = 0;
+  for (const auto& [name, level] : levels) deepest = std::max(deepest, level);
+  for (std::size_t level = 0; level <= deepest; ++level) {
+    for (const Step& step : steps) {
+      if (levels.at(step.name) != level) continue;
+      std::string needs;
+      for (const std::string& need : step.needs) needs += (needs.empty() ? "" : ", ") + need;
+      out += std::string(2 * level, ' ') + "[" + step.name + "]";
+      if (!needs.empty()) out += " <- " + needs;
+      out += marks_of(step) + "\n";
+    }
+  }
+}
+
+template <class F>
+void for_each_phase(const Plan& plan, F f) {
+  f("steps", plan.steps);
+  f("on_failure", plan.on_failure);
+  f("finally", plan.finally);
+}
+
+std::string dot_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+std::string graph_text(const Plan& plan) {
+  std::string out = plan.name + "\n";
+  for_each_phase(plan, [&](const char* phase, const std::vector<Step>& steps) {
+    if (steps.empty()) return;
+    if (std::string_view(phase) != "steps") out += std::string(phase) + ":\n";
+    draw(out, steps);
+  });
+  return out;
+}
+
+std::string graph_dot(const Plan& plan) {
+  std::string out = "digraph " + dot_text(plan.name) + " {\n  rankdir=LR;\n  node [shape=box];\n";
+  int cluster = 0;
+  for_each_phase(plan, [&](const char* phase, const std::vector<Step>& steps) {
+    if (steps.empty()) return;
+    out += "  subgraph cluster_" + std::to_string(cluster++) + " {\n    label=" + dot_text(phase) +
+           ";\n";
+    for (const Step& step : steps) {
+      out +=
+          "    " + dot_text(step.name) + (step.approve.empty() ? "" : " [shape=diamond]") + ";\n";
+      for (const std::string& need : step.needs) {
+        out += "    " + dot_text(need) + " -> " + dot_text(step.name) + ";\n";
+      }
+    }
+    out += "  }\n";
+  });
+  return out + "}\n";
+}
+
+std::string graph_json(const Plan& plan) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  json.member("plan", plan.name);
+  json.key("nodes");
+  json.begin_array();
+  for_each_phase(plan, [&](const char* phase, const std::vector<Step>& steps) {
+    const Levels levels = levels_of(steps);
+    for (const Step& step : steps) {
+      json.begin_object();
+      json.member("name", step.name);
+      json.member("kind", kind_of(step));
+      json.member("phase", phase);
+      json.member("level", levels.at(step.name));
+      json.end_object();
+    }
+  });
+  json.end_array();
+  json.key("edges");
+  json.begin_array();
+  for_each_phase(plan, [&](const char*, const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      for (const std::string& need : step.needs) {
+        json.begin_array();
+        json.value(need);
+        json.value(step.name);
+        json.end_array();
+      }
+    }
+  });
+  json.end_array();
+  json.end_object();
+  return out;
+}
+
+}  // namespace tiffany::plan

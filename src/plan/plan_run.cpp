@@ -1,0 +1,233 @@
+#include "plan/plan_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/base/hash.hpp"
+#include "tiffany/base/sha256.hpp"
+
+namespace tiffany::plan {
+namespace {
+
+constexpr int kMostUnknown = 100;  // attempts that nobody knows the end of, until the step fails
+
+}  // namespace
+
+const char* name_of(UnitState state) noexcept {
+  constexpr const char* kNames[] = {"waiting", "running", "pausing", "awaiting approval",
+                                    "done",    "failed",  "skipped"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+std::string digest_of(const std::string& approved_text) { return sha256_hex(approved_text); }
+
+Uuid command_id(const Uuid& task, const std::string& unit, int attempt) {
+  return Uuid::derived(task, "command " + unit + " " + std::to_string(attempt));
+}
+
+PlanRun::PlanRun(PlanServices& services, Flow& flow, const Plan& plan, Values values)
+    : services_(services), flow_(flow), plan_(plan), values_(std::move(values)) {}
+
+Durable<PlanEnd> PlanRun::run() {
+  std::exception_ptr cancelled;
+  try {
+    co_await run_phase(plan_.steps, "steps");
+  } catch (const DurableCancelled&) {
+    cancelled = std::current_exception();
+  }
+  // What puts things in order is not cancelled a second time.
+  const auto shield = flow_.shield();
+  if (cancelled != nullptr) co_await stop_all();
+  const std::string failed = failures();
+  if (cancelled != nullptr || !failed.empty()) {
+    co_await run_phase(plan_.on_failure, "on_failure");
+  }
+  co_await run_phase(plan_.finally, "finally");
+  if (cancelled != nullptr) std::rethrow_exception(cancelled);
+  const std::string all = failures();
+  if (!all.empty()) {
+    throw Error(Errc::plan_failed, "The plan \"" + plan_.name + "\" failed. " + all);
+  }
+  PlanEnd end;
+  end.outputs = outputs_;
+  end.units = view().units;
+  co_return end;
+}
+
+Durable<void> PlanRun::run_phase(const std::vector<Step>& steps, const char* name) {
+  phase_ = name;
+  steps_ = &steps;
+  for (;;) {
+    co_await begin_what_can();
+    if (!any_active()) co_return;
+    co_await flow_.wait_until([&] {
+      return std::any_of(units_.begin(), units_.end(),
+                         [](const auto& unit) { return unit->active() && unit->arrived(); });
+    });
+    co_await take_what_came(true);
+  }
+}
+
+Durable<void> PlanRun::stop_all() {
+  std::vector<Uuid> ids;
+  for (const auto& unit : units_) {
+    if (unit->state == UnitState::running) ids.push_back(unit->command);
+    if (unit->active() && unit->state != UnitState::running) {
+      end(*unit, UnitState::failed, "The task was cancelled.");
+      unit->timer = {};
+      unit->approval = {};
+    }
+  }
+  if (!ids.empty()) {
+    exec::CommandRunner& commands = services_.commands;
+    co_await flow_.step("stop", [&]() -> Task<void> {
+      for (const Uuid& id : ids) co_await commands.stop(id);
+    });
+  }
+  while (any_active()) {
+    co_await flow_.wait_until([&] {
+      return std::any_of(units_.begin(), units_.end(),
+                         [](const auto& unit) { return unit->active() && unit->arrived(); });
+    });
+    co_await take_what_came(false);
+  }
+}
+
+Durable<void> PlanRun::begin_what_can() {
+  admit(*steps_);
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    Unit& unit = *units_[i];
+    if (unit.state != UnitState::waiting || !may_begin(unit)) continue;
+    if (unit.step->approve.empty()) {
+      co_await begin(unit);
+    } else {
+      co_await begin_approval(unit);
+    }
+  }
+}
+
+Durable<void> PlanRun::begin(Unit& unit) {
+  if (unit.attempts == 0) unit.begun_us = now();
+  exec::CommandSpec spec;
+  try {
+    spec = spec_of(unit);
+  } catch (const Error& error) {  // a value that nobody could foresee, as of a foreach
+    end(unit, UnitState::failed, error.what());
+    co_return;
+  }
+  unit.command = command_id(flow_.id(), unit.name, ++unit.attempts);
+  unit.state = UnitState::running;
+  unit.running = co_await begin_command(flow_, services_.commands, unit.name, unit.command,
+                                        std::move(spec), unit.step->outputs);
+}
+
+Durable<void> PlanRun::begin_approval(Unit& unit) {
+  if (unit.attempts == 0) {
+    unit.begun_us = now();
+    unit.text = plan::expand(unit.step->approve, lookup(&unit));
+    unit.digest = digest_of(unit.text);
+    if (unit.step->timeout_ms > 0) {
+      unit.timer = co_await flow_.timer(std::chrono::milliseconds(unit.step->timeout_ms));
+    }
+  }
+  ++unit.attempts;
+  unit.state = UnitState::approval;
+  unit.approval = co_await flow_.promise<Approval>("approve " + unit.name);
+}
+
+Durable<void> PlanRun::take_what_came(bool may_go_on) {
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    Unit& unit = *units_[i];
+    if (!unit.active() || !unit.arrived()) continue;
+    if (unit.state == UnitState::running) {
+      co_await take_command(unit, may_go_on);
+    } else if (unit.state == UnitState::approval) {
+      co_await take_approval(unit);
+    } else {
+      unit.timer = {};
+      unit.state = UnitState::waiting;
+    }
+  }
+}
+
+Durable<void> PlanRun::take_command(Unit& unit, bool may_go_on) {
+  CommandDone done;
+  bool good = false;
+  std::string problem;
+  try {
+    done = co_await unit.running;
+    good = done.result.ok() && done.problem.empty();
+    problem = done.result.ok() ? done.problem : done.result.text();
+  } catch (const DurableCancelled&) {
+    throw;
+  } catch (const Error& error) {
+    problem = error.what();
+    done.result.end = exec::CommandEnd::exited;  // it was refused, and has not begun
+  }
+  unit.running = {};
+  if (good) {
+    outputs_[unit.step->name] = std::move(done.outputs);
+    end(unit, UnitState::done, "");
+    co_return;
+  }
+  const bool unknown = done.result.end == exec::CommandEnd::unknown;
+  if (unknown && unit.step->at_most_once) {
+    end(unit, UnitState::failed,
+        problem + " The step is of the class at_most_once, and is not run again.");
+  } else if (unknown && may_go_on && ++unit.unknown <= kMostUnknown) {
+    unit.text = problem;
+    unit.state = UnitState::waiting;
+  } else if (may_go_on && done.result.end != exec::CommandEnd::stopped &&
+             unit.attempts - unit.unknown < unit.step->retry.attempts) {
+    unit.text = problem;
+    const RetryPolicy& how = unit.step->retry;
+    const Retry retry(how.attempts, std::chrono::milliseconds(how.pause_ms), how.factor,
+                      std::chrono::milliseconds(how.longest_ms));
+    co_await pause(
+        unit,
+        retry.jitter(how.jitter).pause_after(unit.attempts - unit.unknown, unit.command.hash()));
+  } else {
+    end(unit, UnitState::failed, problem);
+  }
+}
+
+Durable<void> PlanRun::pause(Unit& unit, Duration length) {
+  unit.state = UnitState::pausing;
+  unit.timer = co_await flow_.timer(length);
+}
+
+Durable<void> PlanRun::take_approval(Unit& unit) {
+  if (!unit.approval.arrived()) {
+    unit.approval = {};
+    unit.timer = {};
+    end(unit, UnitState::failed, "Nobody approved it in time.");
+    co_return;
+  }
+  Approval said;
+  std::string problem;
+  try {
+    said = co_await unit.approval;
+  } catch (const DurableCancelled&) {
+    throw;
+  } catch (const Error& error) {
+    problem = error.what();  // the promise was broken
+  }
+  unit.approval = {};
+  if (problem.empty() && said.approved && said.digest != unit.digest) {
+    unit.state = UnitState::waiting;  // that was for another text: it is asked again
+    co_return;
+  }
+  unit.timer = {};
+  if (problem.empty() && said.approved) {
+    end(unit, UnitState::done, "");
+  } else {
+    const std::string by = said.by.empty() ? "" : " by " + said.by;
+    end(unit, UnitState::failed,
+        "It was not approved" + by + ". " + (problem.empty() ? said.note : problem));
+  }
+}
+
+}  // namespace tiffany::plan

@@ -1,0 +1,100 @@
+// One run of a plan: the state of its steps, and what comes next.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/command_step.hpp"
+#include "plan/expression.hpp"
+#include "tiffany/durable/flow.hpp"
+#include "tiffany/plan/run.hpp"
+
+namespace tiffany::plan {
+
+enum class UnitState : std::uint8_t {
+  waiting,
+  running,
+  pausing,   // before another attempt
+  approval,  // somebody has to say
+  done,
+  failed,
+  skipped,
+};
+const char* name_of(UnitState state) noexcept;
+
+// A step, or one item of its foreach.
+struct Unit {
+  const Step* step = nullptr;
+  std::string name;
+  std::optional<std::string> item;
+  const char* phase = "steps";
+  UnitState state = UnitState::waiting;
+  int attempts = 0;
+  int unknown = 0;  // attempts of which nobody knows how they ended
+  std::string text;
+  std::string digest;
+  std::int64_t begun_us = 0;
+  std::int64_t ended_us = 0;
+  Uuid command;
+  DurableHandle<CommandDone> running;
+  DurableHandle<void> timer;  // of a pause, or the time for an approval
+  DurableHandle<Approval> approval;
+
+  bool active() const noexcept {
+    return state == UnitState::running || state == UnitState::pausing ||
+           state == UnitState::approval;
+  }
+  bool over() const noexcept { return state >= UnitState::done; }
+  bool arrived() const noexcept {
+    return running.arrived() || timer.arrived() || approval.arrived();
+  }
+};
+
+class PlanRun {
+ public:
+  PlanRun(PlanServices& services, Flow& flow, const Plan& plan, Values values);
+
+  // The steps, then on_failure, then finally. Throws Errc::plan_failed, or DurableCancelled.
+  Durable<PlanEnd> run();
+  PlanView view() const;
+
+ private:
+  // All steps of a phase until none can go on.
+  Durable<void> run_phase(const std::vector<Step>& steps, const char* name);
+  // After a cancel: ends what runs, and begins nothing more.
+  Durable<void> stop_all();
+  Durable<void> begin_what_can();
+  Durable<void> begin(Unit& unit);
+  Durable<void> begin_approval(Unit& unit);
+  Durable<void> take_what_came(bool may_go_on);
+  Durable<void> take_command(Unit& unit, bool may_go_on);
+  Durable<void> take_approval(Unit& unit);
+  Durable<void> pause(Unit& unit, Duration length);
+
+  void admit(const std::vector<Step>& steps);
+  void decide(const Step& step);
+  void expand(const Step& step);
+  bool may_begin(const Unit& unit) const;
+  void end(Unit& unit, UnitState state, std::string text);
+  std::optional<UnitState> state_of(const std::string& step) const;
+  Lookup lookup(const Unit* unit) const;
+  exec::CommandSpec spec_of(const Unit& unit) const;
+  bool any_active() const;
+  std::string failures() const;
+  std::int64_t now() const;
+
+  PlanServices& services_;
+  Flow& flow_;
+  const Plan& plan_;
+  Values values_;
+  const char* phase_ = "steps";
+  const std::vector<Step>* steps_ = nullptr;  // of the phase
+  std::vector<std::unique_ptr<Unit>> units_;  // in the order in which they came to be
+  std::map<std::string, std::vector<Unit*>> by_step_;
+  std::map<std::string, std::map<std::string, std::string>> outputs_;
+};
+
+}  // namespace tiffany::plan
