@@ -18,6 +18,7 @@
 #include "app/settings.hpp"
 #include "tiffany/app/app.hpp"
 #include "tiffany/durable/schedule.hpp"
+#include "tiffany/exec/commands.hpp"
 #include "tiffany/observe/lints.hpp"
 #include "tiffany/observe/metrics.hpp"
 #include "tiffany/observe/pal.hpp"
@@ -111,6 +112,7 @@ class Api : public http::Handler {
     const Registry& types;
     const Settings& settings;
     Host& host;
+    exec::CommandRunner& commands;
     wal::LogOptions log;
     observe::Pal& pal;
     observe::Metrics& metrics;
@@ -151,6 +153,10 @@ class Api : public http::Handler {
 // What a task is, as the API tells it.
 void write_task(JsonWriter& out, const DurableInfo& task);
 
+// What a body says of a start, besides type and arguments.
+StartOptions start_options_of(const ApiCall& call, const Body& body);
+http::Response task_answer(int status, const Host& host, const Uuid& id);
+
 // Handlers, by what they are about.
 namespace calls {
 Task<http::Response> info(ApiCall& call);
@@ -189,6 +195,14 @@ Task<http::Response> remove_token(ApiCall& call);
 Task<http::Response> compact(ApiCall& call);
 Task<http::Response> backup(ApiCall& call);
 Task<http::Response> shut_down(ApiCall& call);
+Task<http::Response> check_plan(ApiCall& call);
+Task<http::Response> run_plan(ApiCall& call);
+Task<http::Response> list_plans(ApiCall& call);
+Task<http::Response> show_plan(ApiCall& call);
+Task<http::Response> run_known_plan(ApiCall& call);
+Task<http::Response> task_plan(ApiCall& call);
+Task<http::Response> task_output(ApiCall& call);
+Task<http::Response> decide_plan(ApiCall& call);
 Task<void> pal_events(ApiCall& call);
 Task<void> pal_socket(ApiCall& call);
 }  // namespace calls

@@ -121,7 +121,9 @@ std::optional<Uuid> chosen_id(const ApiCall& call, const Body& body) {
   return Uuid::derived(Uuid(), "idempotency key " + text);
 }
 
-StartOptions options_of(const ApiCall& call, const Body& body) {
+}  // namespace
+
+StartOptions start_options_of(const ApiCall& call, const Body& body) {
   StartOptions options;
   if (const auto id = chosen_id(call, body)) options = std::move(options).id(*id);
   if (body.has("key")) options = std::move(options).key(body.text("key"));
@@ -132,7 +134,8 @@ StartOptions options_of(const ApiCall& call, const Body& body) {
     options = std::move(options).timeout(parse_duration(body.text("timeout"), "timeout"));
   }
   if (body.has("attributes")) {
-    JsonReader in(body.raw("attributes", "{}"));
+    const std::string attributes = body.raw("attributes", "{}");
+    JsonReader in(attributes);
     in.begin_object();
     for (std::string name; in.next_member(name);) {
       options = std::move(options).attribute(name, Attribute::from_json(in.raw()));
@@ -142,7 +145,7 @@ StartOptions options_of(const ApiCall& call, const Body& body) {
   return options;
 }
 
-Response task_answer(int status, const Host& host, const Uuid& id) {
+http::Response task_answer(int status, const Host& host, const Uuid& id) {
   const std::optional<DurableInfo> info = host.info(id);
   if (!info) throw HttpError(404, "There is no task " + id.text() + ".");
   return json_answer(status, json_text([&](JsonWriter& out) {
@@ -151,6 +154,8 @@ Response task_answer(int status, const Host& host, const Uuid& id) {
                        out.end_object();
                      }));
 }
+
+namespace {
 
 Response inspection_answer(const Inspection& found) {
   return json_answer(200, json_text([&](JsonWriter& out) {
@@ -223,8 +228,8 @@ Task<Response> start_task(ApiCall& call) {
     arguments = arguments_by_name(call.api.parts.app, type, arguments);
   }
   call.about = type;
-  const Uuid id =
-      co_await call.api.parts.host.start_json(type, std::move(arguments), options_of(call, body));
+  const Uuid id = co_await call.api.parts.host.start_json(type, std::move(arguments),
+                                                          start_options_of(call, body));
   call.about += " " + id.text();
   co_return task_answer(201, call.api.parts.host, id);
 }

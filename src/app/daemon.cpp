@@ -14,6 +14,7 @@
 #include "app/api.hpp"
 #include "app/commands.hpp"
 #include "app/durable_events.hpp"
+#include "app/plans.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/io/io_error.hpp"
@@ -22,6 +23,7 @@
 #include "tiffany/io/tls.hpp"
 #include "tiffany/observe/collectors.hpp"
 #include "tiffany/observe/log.hpp"
+#include "tiffany/plan/run.hpp"
 #include "tiffany/serve/http_server.hpp"
 #include "tiffany/structure/blocks.hpp"
 #include "tiffany/sync/event.hpp"
@@ -96,10 +98,12 @@ class Daemon {
         pal_(pal_options()),
         events_(pal_),
         log_(log_of(app_, data_)),
-        host_(with_own_types(app_), log_, host_options_of(settings_, events_)),
+        commands_(data_ + "/commands", runner_of(settings_)),
+        services_(commands_),
+        host_(with_own_types(app_, services_), log_, host_options_of(settings_, events_)),
         linter_(*Scheduler::current()),
-        api_(Api::Parts{app_, app_.types(), settings_, host_, log_, pal_, metrics_, linter_,
-                        *Scheduler::current(), tokens_, access_, audit_,
+        api_(Api::Parts{app_, app_.types(), settings_, host_, commands_, log_, pal_, metrics_,
+                        linter_, *Scheduler::current(), tokens_, access_, audit_,
                         [this](std::string why) { stop(std::move(why)); }}),
         server_(api_, limits_of(settings_)),
         of_scheduler_(observe::collect(metrics_, *Scheduler::current())),
@@ -132,8 +136,13 @@ class Daemon {
     return path;
   }
 
-  static const Registry& with_own_types(App& app) {
+  static std::string runner_of(const Settings& settings) {
+    const std::string& named = settings.text("runner");
+    return named.empty() ? find_runner() : named;
+  }
+  static const Registry& with_own_types(App& app, plan::PlanServices& services) {
     Registry& types = app.types();
+    if (types.find(plan::kPlanType) == nullptr) plan::add_plans(types, services);
     if (types.find("tiffany.schedule") == nullptr) add_schedules(types);
     return types;
   }
@@ -326,6 +335,8 @@ class Daemon {
   observe::Pal pal_;
   DurableEvents events_;
   wal::LogOptions log_;
+  exec::Commands commands_;
+  plan::PlanServices services_;
   Host host_;
   observe::Linter linter_;
   Api api_;

@@ -34,6 +34,7 @@ constexpr std::array kSettings{
     Setting{"archive_bytes", "10737418240", "and how much of them; 0: everything"},
     Setting{"connections", "10000", "connections of the API at a time"},
     Setting{"body_bytes", "8388608", "the longest body of a request"},
+    Setting{"runner", "", "path of tiffany-run; without it, beside this program or in /usr/lib"},
     Setting{"plans", "", "directory with plans that can be run by their names"},
 };
 

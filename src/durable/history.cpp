@@ -9,6 +9,7 @@
 #include "durable/host_core.hpp"
 #include "durable/records.hpp"
 #include "durable/updates.hpp"
+#include "tiffany/base/codec.hpp"
 #include "tiffany/wal/record.hpp"
 #include "tiffany/wal/values.hpp"
 
@@ -128,7 +129,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
         recorded.due = start.due;
         recorded.lost = start.due == 0;
         recorded.attempts = start.attempt;
-        if (!start.details.empty()) recorded.details = JsonReader(value(start.details)).string();
+        if (!start.details.empty()) recorded.details = from_json<std::string>(value(start.details));
         break;
       }
       case RecordType::StepEnd:

@@ -40,6 +40,8 @@ class JsonReader {
   // `deepest` is at most kMaxDepth.
   explicit JsonReader(std::string_view text, int deepest = kMaxDepth) noexcept
       : text_(text), deepest_(deepest) {}
+  // A text that is gone with the statement cannot be read after it.
+  explicit JsonReader(std::string&& text, int deepest = kMaxDepth) = delete;
 
   // What comes next, by its first character; it stays unread, and offset() is at it.
   JsonKind kind();

@@ -1,0 +1,250 @@
+// The API about plans: durable workflows of commands.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/api.hpp"
+#include "app/plans.hpp"
+#include "tiffany/io/directory.hpp"
+#include "tiffany/io/io_error.hpp"
+#include "tiffany/plan/graph.hpp"
+#include "tiffany/plan/run.hpp"
+
+namespace tiffany::app {
+namespace {
+
+using http::HttpError;
+using http::Response;
+
+void write_mistakes(JsonWriter& out, const plan::Checked& checked) {
+  out.key("mistakes");
+  out.begin_array();
+  for (const plan::Mistake& each : checked.mistakes) {
+    out.begin_object();
+    out.member("line", each.line);
+    out.member("column", each.column);
+    out.member("sentence", each.sentence);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+void write_params(JsonWriter& out, const plan::Plan& of) {
+  out.key("params");
+  write_json(out, of.params);
+}
+
+plan::Values values_in(const Body& body) {
+  if (!body.has("params")) return {};
+  try {
+    const std::string params = body.raw("params", "{}");
+    JsonReader in(params);
+    plan::Values values;
+    in.begin_object();
+    for (std::string name; in.next_member(name);) {
+      // Numbers and truth values as they are written.
+      values[name] = in.kind() == JsonKind::string ? in.string() : std::string(in.raw());
+    }
+    in.end();
+    return values;
+  } catch (const HttpError&) {
+    throw;
+  } catch (const Error& error) {
+    throw HttpError(400, "\"params\" must be an object: " + std::string(error.what()));
+  }
+}
+
+plan::Plan require_plan(const plan::Checked& checked) {
+  if (!checked.plan) throw HttpError(422, checked.text());
+  return *checked.plan;
+}
+
+Task<Response> start_plan(ApiCall& call, const Body& body, plan::Plan wanted) {
+  const plan::Values values = plan::with_defaults(wanted, values_in(body));
+  std::string arguments = "[" + to_json(wanted) + "," + to_json(values) + "]";
+  StartOptions options = start_options_of(call, body);
+  if (!wanted.name.empty()) options = std::move(options).attribute("plan", wanted.name);
+  const Uuid id = co_await call.api.parts.host.start_json(plan::kPlanType, std::move(arguments),
+                                                          std::move(options));
+  call.about = wanted.name + " " + id.text();
+  co_return task_answer(201, call.api.parts.host, id);
+}
+
+// The plan of a task, from its first record; nothing when it is no plan.
+std::optional<plan::Plan> plan_of(const Host& host, const Uuid& id) {
+  const std::optional<DurableInfo> info = host.info(id);
+  if (!info) throw HttpError(404, "There is no task " + id.text() + ".");
+  if (info->type != plan::kPlanType) return std::nullopt;
+  const std::vector<std::string> first = host.records(id, 0, 1);
+  if (first.empty()) return std::nullopt;
+  const wal::RecordView view = wal::view_of(first.front());
+  const std::string object = "{" + std::string(view.payload) + "}";
+  JsonReader in(object);
+  in.begin_object();
+  for (std::string name; in.next_member(name);) {
+    if (name != "args") {
+      in.raw();
+      continue;
+    }
+    const std::string arguments = const_cast<Host&>(host).store().value_of(in.raw());
+    JsonReader array(arguments);
+    array.begin_array();
+    if (!array.next_element()) return std::nullopt;
+    return from_json<plan::Plan>(array.raw());
+  }
+  return std::nullopt;
+}
+
+Task<std::string> units_of(ApiCall& call, const Uuid& id) {
+  Host& host = call.api.parts.host;
+  const std::optional<DurableInfo> info = host.info(id);
+  if (info && info->status == DurableStatus::completed) {
+    co_return to_json(from_json<plan::PlanEnd>(info->detail).units);
+  }
+  if (info && info->status > DurableStatus::completed) co_return "[]";
+  co_return to_json((co_await host.ask(id, plan::kPlanView)).units);
+}
+
+}  // namespace
+
+namespace calls {
+
+Task<Response> check_plan(ApiCall& call) {
+  const Body body(call.request(), {"text", "file"});
+  const plan::Checked checked = plan::check(body.text("text"), body.text("file", "plan"));
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("good", checked.plan.has_value());
+                          write_mistakes(out, checked);
+                          if (checked.plan) {
+                            write_params(out, *checked.plan);
+                            out.key("graph");
+                            out.raw_value(plan::graph_json(*checked.plan));
+                          }
+                          out.end_object();
+                        }));
+}
+
+Task<Response> run_plan(ApiCall& call) {
+  const Body body(call.request(),
+                  {"text", "file", "params", "id", "key", "priority", "timeout", "attributes"});
+  const plan::Checked checked = plan::check(body.text("text"), body.text("file", "plan"));
+  co_return co_await start_plan(call, body, require_plan(checked));
+}
+
+Task<Response> list_plans(ApiCall& call) {
+  const std::vector<KnownPlan> all = co_await known_plans(call.api.parts.settings.text("plans"));
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.key("plans");
+                          out.begin_array();
+                          for (const KnownPlan& each : all) {
+                            out.begin_object();
+                            out.member("name", each.name);
+                            out.member("file", each.file);
+                            out.member("good", each.checked.plan.has_value());
+                            write_mistakes(out, each.checked);
+                            if (each.checked.plan) {
+                              out.member("about", each.checked.plan->about);
+                              write_params(out, *each.checked.plan);
+                            }
+                            out.end_object();
+                          }
+                          out.end_array();
+                          out.end_object();
+                        }));
+}
+
+Task<Response> show_plan(ApiCall& call) {
+  const KnownPlan found =
+      co_await known_plan(call.api.parts.settings.text("plans"), call.path("name"));
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("name", found.name);
+                          out.member("text", found.text);
+                          out.member("good", found.checked.plan.has_value());
+                          write_mistakes(out, found.checked);
+                          if (found.checked.plan) {
+                            write_params(out, *found.checked.plan);
+                            out.key("graph");
+                            out.raw_value(plan::graph_json(*found.checked.plan));
+                          }
+                          out.end_object();
+                        }));
+}
+
+Task<Response> run_known_plan(ApiCall& call) {
+  const Body body(call.request(), {"params", "id", "key", "priority", "timeout", "attributes"});
+  const KnownPlan found =
+      co_await known_plan(call.api.parts.settings.text("plans"), call.path("name"));
+  co_return co_await start_plan(call, body, require_plan(found.checked));
+}
+
+Task<Response> task_plan(ApiCall& call) {
+  const Uuid id = call.task();
+  const std::optional<plan::Plan> found = plan_of(call.api.parts.host, id);
+  if (!found) throw HttpError(404, "Task " + id.text() + " is no plan.");
+  const std::string units = co_await units_of(call, id);
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("task", id.text());
+                          out.member("name", found->name);
+                          out.key("graph");
+                          out.raw_value(plan::graph_json(*found));
+                          out.key("units");
+                          out.raw_value(units);
+                          out.end_object();
+                        }));
+}
+
+Task<Response> task_output(ApiCall& call) {
+  constexpr std::size_t kMostOutput = std::size_t{4} << 20;
+  const Uuid id = call.task();
+  const auto unit = call.query("unit");
+  if (!unit) throw HttpError(400, "Say which unit: ?unit=build");
+  const std::string which = call.query("which").value_or("out");
+  if (which != "out" && which != "err") throw HttpError(400, "which is out or err.");
+  const auto attempt = static_cast<int>(call.query_number("attempt", 1, 1'000'000));
+  const Uuid command = plan::command_id(id, *unit, attempt);
+  std::string text = co_await call.api.parts.commands.read(
+      command, which == "out" ? exec::CommandFile::out : exec::CommandFile::err, kMostOutput);
+  co_return Response(200, "text/plain; charset=utf-8", std::move(text));
+}
+
+// An approval of a plan: bound to what was asked, with who answers.
+Task<Response> decide_plan(ApiCall& call) {
+  const Body body(call.request(), {"unit", "approved", "digest", "note"});
+  const Uuid id = call.task();
+  const plan::PlanView view = co_await call.api.parts.host.ask(id, plan::kPlanView);
+  const std::string unit = body.text("unit", "");
+  const auto found = std::ranges::find_if(view.units, [&](const plan::UnitView& each) {
+    return !each.promise.empty() && (unit.empty() || each.name == unit);
+  });
+  if (found == view.units.end())
+    throw HttpError(409, "Nothing of this plan waits for an approval.");
+  plan::Approval answer;
+  answer.approved = body.raw("approved", "true") == "true";
+  answer.digest = body.text("digest", found->digest);
+  answer.by = call.who().name;
+  answer.note = call.reason = body.text("note", "");
+  if (answer.digest != found->digest) {
+    throw HttpError(409, "What waits for an approval is another text by now: look again.");
+  }
+  const std::optional<Uuid> promise = Uuid::parse(found->promise);
+  const bool first =
+      promise && co_await call.api.parts.host.complete_json(*promise, to_json(answer), true);
+  if (!first) throw HttpError(409, "Somebody else has answered before.");
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("task", id.text());
+                          out.member("name", found->name);
+                          out.member("done", answer.approved ? "approved" : "rejected");
+                          out.end_object();
+                        }));
+}
+
+}  // namespace calls
+
+}  // namespace tiffany::app
