@@ -55,6 +55,7 @@ int status_of(Errc code) noexcept {
       return 409;
     case Errc::bad_argument:
     case Errc::bad_json:
+    case Errc::bad_plan:
       return 400;
     case Errc::log_sealed:
     case Errc::log_busy:

@@ -65,7 +65,9 @@ Task<Response> start_plan(ApiCall& call, const Body& body, plan::Plan wanted) {
   const plan::Values values = plan::with_defaults(wanted, values_in(body));
   std::string arguments = "[" + to_json(wanted) + "," + to_json(values) + "]";
   StartOptions options = start_options_of(call, body);
-  if (!wanted.name.empty()) options = std::move(options).attribute("plan", wanted.name);
+  if (!wanted.name.empty()) {
+    static_cast<StartOptions&&>(options).attribute("plan", wanted.name);
+  }
   const Uuid id = co_await call.api.parts.host.start_json(plan::kPlanType, std::move(arguments),
                                                           std::move(options));
   call.about = wanted.name + " " + id.text();

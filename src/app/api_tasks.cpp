@@ -47,14 +47,15 @@ std::pair<std::string, Attribute> attribute_of(const std::string& text) {
 
 TaskFilter filter_of(const ApiCall& call) {
   TaskFilter filter;
-  if (const auto type = call.query("type")) filter = std::move(filter).type(*type);
-  if (const auto key = call.query("key")) filter = std::move(filter).key(*key);
+  const auto set = [&]() -> TaskFilter&& { return static_cast<TaskFilter&&>(filter); };
+  if (const auto type = call.query("type")) set().type(*type);
+  if (const auto key = call.query("key")) set().key(*key);
   if (const auto status = call.query("status")) {
-    filter = std::move(filter).status(status_named(*status));
+    set().status(status_named(*status));
   }
   if (const auto attribute = call.query("attribute")) {
     auto [name, value] = attribute_of(*attribute);
-    filter = std::move(filter).attribute(std::move(name), std::move(value));
+    set().attribute(std::move(name), std::move(value));
   }
   return filter;
 }
@@ -125,20 +126,21 @@ std::optional<Uuid> chosen_id(const ApiCall& call, const Body& body) {
 
 StartOptions start_options_of(const ApiCall& call, const Body& body) {
   StartOptions options;
-  if (const auto id = chosen_id(call, body)) options = std::move(options).id(*id);
-  if (body.has("key")) options = std::move(options).key(body.text("key"));
+  const auto set = [&]() -> StartOptions&& { return static_cast<StartOptions&&>(options); };
+  if (const auto id = chosen_id(call, body)) set().id(*id);
+  if (body.has("key")) set().key(body.text("key"));
   if (const auto priority = body.number("priority", 255)) {
-    options = std::move(options).priority(static_cast<std::uint8_t>(*priority));
+    set().priority(static_cast<std::uint8_t>(*priority));
   }
   if (body.has("timeout")) {
-    options = std::move(options).timeout(parse_duration(body.text("timeout"), "timeout"));
+    set().timeout(parse_duration(body.text("timeout"), "timeout"));
   }
   if (body.has("attributes")) {
     const std::string attributes = body.raw("attributes", "{}");
     JsonReader in(attributes);
     in.begin_object();
     for (std::string name; in.next_member(name);) {
-      options = std::move(options).attribute(name, Attribute::from_json(in.raw()));
+      set().attribute(name, Attribute::from_json(in.raw()));
     }
     in.end();
   }

@@ -246,6 +246,53 @@ TEST_F(Daemon, EveryRouteOfTheDocumentIsThere) {
   EXPECT_GT(paths, 25U);
 }
 
+TEST_F(Daemon, TasksAreFoundByWhatTheirStartSaid) {
+  const http::Response started =
+      post(socket(), "/tasks",
+           R"({"type":"order","arguments":[{"id":"k","amount":9000}],"key":"ann","priority":3,)"
+           R"("timeout":"1h","attributes":{"customer":"Ada","items":3}})");
+  ASSERT_EQ(started.status, 201) << started.body;
+  EXPECT_NE(started.body.find(R"("attributes":{"customer":"Ada","items":3})"), std::string::npos)
+      << started.body;
+  const std::string id = member_of(started.body, "id");
+  for (const char* query : {"?key=ann", "?attribute=customer:Ada", "?attribute=items:3",
+                            "?type=order&status=running&key=ann&attribute=customer:Ada"}) {
+    EXPECT_EQ(member_of(get(socket(), std::string("/tasks") + query).body, "id"), id) << query;
+  }
+  for (const char* query :
+       {"?key=bob", "?attribute=customer:Bob", "?type=other", "?status=failed&key=ann"}) {
+    EXPECT_EQ(member_of(get(socket(), std::string("/tasks") + query).body, "id"), "") << query;
+  }
+  EXPECT_EQ(post(socket(), "/tasks/" + id + "/kill", "{}").status, 200);
+}
+
+TEST_F(Daemon, APlanRunsAsksAndEnds) {
+  const std::string text =
+      R"({"text":"name: p\nsteps:\n - {name: a, run: [echo, 'he said: ${{ params.who }}']}\n)"
+      R"( - {name: ok, needs: [a], approve: 'go on?'}\n - {name: b, needs: [ok], run: [\"true\"]}\n)"
+      R"(params: {who: {default: ann}}\n")";
+  const http::Response checked = post(socket(), "/plans/check", text + "}");
+  EXPECT_NE(checked.body.find(R"("good":true)"), std::string::npos) << checked.body;
+  EXPECT_EQ(post(socket(), "/plans/run", text + R"(,"params":{"nobody":1}})").status, 400);
+  EXPECT_EQ(post(socket(), "/plans/run", R"({"text":"steps: 5"})").status, 422);
+  const http::Response started =
+      post(socket(), "/plans/run", text + R"(,"params":{"who":"$(reboot); bob"}})");
+  ASSERT_EQ(started.status, 201) << started.body;
+  const std::string id = member_of(started.body, "id");
+  std::string state;
+  while (state.find("awaiting approval") == std::string::npos) {
+    state = get(socket(), "/tasks/" + id + "/plan").body;
+  }
+  EXPECT_EQ(get(socket(), "/tasks/" + id + "/output?unit=a").body, "he said: $(reboot); bob\n");
+  EXPECT_EQ(post(socket(), "/tasks/" + id + "/decide", R"({"digest":"another"})").status, 409);
+  EXPECT_EQ(post(socket(), "/tasks/" + id + "/decide", R"({"note":"fine"})").status, 200);
+  const std::string end = get(socket(), "/tasks/" + id + "/result?wait=30s").body;
+  EXPECT_EQ(member_of(end, "status"), "completed") << end;
+  EXPECT_EQ(get(socket(), "/tasks/" + id + "/plan").status, 200);
+  const std::string order = member_of(post(socket(), "/tasks", kSmall).body, "id");
+  EXPECT_EQ(get(socket(), "/tasks/" + order + "/plan").status, 404);
+}
+
 // Sends these bytes, and gives what comes until `until` is in it.
 Task<void> hear(Address to, std::string bytes, std::string until, std::string* heard) {
   Socket socket = co_await connect(to);

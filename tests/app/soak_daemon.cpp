@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "app/daemon_process.hpp"
+#include "tiffany/base/json.hpp"
 #include "tiffany/base/random.hpp"
 #include "tiffany/wal/disk.hpp"
 #include "tiffany/wal/verify.hpp"
