@@ -25,6 +25,12 @@ void guard_answer(Response& response) {
   response.headers.set("x-content-type-options", "nosniff");
 }
 
+// The beginning of an id that several have: clients tell this from other conflicts.
+class Ambiguous : public HttpError {
+ public:
+  explicit Ambiguous(const std::string& sentence) : HttpError(409, sentence) {}
+};
+
 Response problem(int status, std::string_view code, std::string_view sentence) {
   Response response(status, "application/problem+json", json_text([&](JsonWriter& out) {
                       out.begin_object();
@@ -164,7 +170,7 @@ Uuid ApiCall::task() const {
     const std::vector<Uuid> found = api.parts.host.beginning_with(text, 2);
     if (found.size() == 1) return found.front();
     if (found.size() > 1) {
-      throw HttpError(409, "Several tasks have ids that begin with " + text + ": say more of it.");
+      throw Ambiguous("Several tasks have ids that begin with " + text + ": say more of it.");
     }
   }
   throw HttpError(404, "No task of the log has an id that begins with " + text +
@@ -332,6 +338,8 @@ Task<Response> Api::answer_of(const Route& route, ApiCall& call) {
   std::optional<Response> refusal;
   try {
     co_return co_await route.call(call);
+  } catch (const Ambiguous& error) {
+    refusal = problem(error.status(), "ambiguous", error.what());
   } catch (const HttpError& error) {
     refusal = problem(error.status(), code_of_status(error.status()), error.what());
   } catch (const Error& error) {

@@ -19,7 +19,7 @@ using detail::shown;
 constexpr std::string_view kHelp = R"(usage: tiffany <command> <directory> ...
 
 Reading, while the log is in use or not:
-  wal verify DIR                 check every line and every value; 1 when anything is damaged or
+  wal verify DIR                 check every line and every value; 12 when anything is damaged or
                                  missing
   wal repair --dry-run DIR       what cannot be read, and which tasks that touches
   wal export DIR [TASK] --to D   write <task>.wal and its long values into directory D, for one task

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <exception>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -87,6 +88,59 @@ Task<Response> fetch(Address server, Request request, std::size_t longest) {
   request.keep_alive = false;
   AnyStream stream(co_await connect(server));
   co_return co_await ask_on(stream, std::move(request), longest);
+}
+
+struct StreamedAnswer::State {
+  State(AnyStream from, const detail::ParserLimits& bounds, bool without_body)
+      : stream(std::move(from)),
+        parser(detail::MessageParser::Side::response, bounds, without_body) {}
+  AnyStream stream;
+  detail::MessageParser parser;
+  Response head{};
+  std::string buffer{};
+  std::array<char, 16384> room;
+
+  // Gives the parser what there is and reads more; false: there is no more.
+  Task<bool> step() {
+    if (!buffer.empty()) {
+      const std::size_t taken = parser.take(buffer);
+      buffer.erase(0, taken);
+      if (taken > 0) co_return true;
+    }
+    const std::size_t came = co_await stream.read(room);
+    if (came == 0) {
+      parser.end();
+      co_return false;
+    }
+    buffer.append(room.data(), came);
+    co_return true;
+  }
+};
+
+StreamedAnswer::StreamedAnswer(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+StreamedAnswer::StreamedAnswer(StreamedAnswer&& from) noexcept = default;
+StreamedAnswer& StreamedAnswer::operator=(StreamedAnswer&& from) noexcept = default;
+StreamedAnswer::~StreamedAnswer() = default;
+const Response& StreamedAnswer::head() const noexcept { return state_->head; }
+
+Task<StreamedAnswer> StreamedAnswer::open(AnyStream stream, Request request) {
+  const std::string text = text_of_request(request);
+  co_await stream.write(text);
+  detail::ParserLimits bounds;
+  bounds.body = std::numeric_limits<std::size_t>::max();
+  auto state = std::make_unique<State>(std::move(stream), bounds, request.method == "HEAD");
+  while (!state->parser.head_complete() && co_await state->step()) {
+  }
+  state->head = state->parser.head();
+  co_return StreamedAnswer(std::move(state));
+}
+
+Task<std::string> StreamedAnswer::read() {
+  for (;;) {
+    std::string piece = state_->parser.take_body();
+    if (!piece.empty() || state_->parser.complete()) co_return piece;
+    if (!co_await state_->step()) co_return state_->parser.take_body();
+  }
 }
 
 }  // namespace tiffany::http

@@ -130,10 +130,11 @@ std::size_t MessageParser::take(std::string_view bytes) {
 
 void MessageParser::end() {
   boost::system::error_code error;
-  state_->with([&](auto& parser) {
-    if (!parser.is_done()) parser.put_eof(error);
-    return 0;
+  const bool begun = state_->with([&](auto& parser) {
+    if (!parser.is_done() && parser.got_some()) parser.put_eof(error);
+    return parser.got_some();
   });
+  if (!begun) throw HttpError(400, "The connection ended before a message began.");
   if (error) throw HttpError(400, "The connection ended in the middle of a message.");
 }
 
@@ -167,6 +168,18 @@ Response MessageParser::response() {
   response.headers = headers_of(message);
   response.body = std::move(message.body());
   return response;
+}
+Response MessageParser::head() const {
+  const auto& message = state_->response->get();
+  Response response(static_cast<int>(message.result_int()));
+  response.headers = headers_of(message);
+  return response;
+}
+std::string MessageParser::take_body() {
+  std::string& body = state_->response->get().body();
+  std::string taken = std::move(body);
+  body.clear();
+  return taken;
 }
 
 }  // namespace tiffany::http::detail

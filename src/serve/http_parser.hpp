@@ -41,6 +41,10 @@ class MessageParser {
   Request request();
   Response response();
   bool keep_alive() const;
+  // Of an answer that is read as it comes, when its head is complete: the head, and what has come
+  // of the body since the call before.
+  Response head() const;
+  std::string take_body();
 
  private:
   struct State;

@@ -44,9 +44,10 @@ class TempDirectory {
 class DaemonProcess {
  public:
   // Returns when the daemon listens, or has ended: running() says which.
-  explicit DaemonProcess(std::string data, std::vector<std::string> more = {})
+  explicit DaemonProcess(std::string data, std::vector<std::string> more = {},
+                         const char* program = SHOP)
       : data_(std::move(data)) {
-    std::vector<std::string> words{SHOP, "serve", "--data", data_, "--listen", "127.0.0.1:0"};
+    std::vector<std::string> words{program, "serve", "--data", data_, "--listen", "127.0.0.1:0"};
     words.insert(words.end(), more.begin(), more.end());
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
@@ -57,7 +58,7 @@ class DaemonProcess {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-    posix_spawn(&pid_, SHOP, &actions, nullptr, pointers.data(), environ);
+    posix_spawn(&pid_, program, &actions, nullptr, pointers.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     output_ = ends[0];

@@ -153,6 +153,52 @@ TEST(Http, AnAnswerInPiecesIsSentAsItIsMade) {
   });
 }
 
+TEST(Http, AnAnswerIsReadPieceByPieceAsItComes) {
+  over_seeds([](Address where) -> Task<void> {
+    AnyStream stream(co_await connect(where));
+    http::StreamedAnswer answer =
+        co_await http::StreamedAnswer::open(std::move(stream), Request("GET", "/stream"));
+    EXPECT_EQ(answer.head().status, 200);
+    for (int i = 0; i < 3; ++i) {
+      const Time before = now();
+      std::string piece;  // the network may cut it into several
+      while (!piece.ends_with('\n')) piece += co_await answer.read();
+      EXPECT_EQ(piece, "piece " + std::to_string(i) + "\n");
+      EXPECT_LE(now() - before, 2s) << "it does not wait for the end";
+    }
+    EXPECT_EQ(co_await answer.read(), "");
+  });
+}
+
+Task<void> close_at_once(Listener* listener) {
+  for (int i = 0; i < 2; ++i) {
+    Socket client = co_await listener->accept();
+    client.close();
+  }
+}
+
+TEST(Http, AServerThatGoesBeforeItAnswersIsAnErrorOfTheClient) {
+  over_seeds([](Address) -> Task<void> {
+    Listener listener = Listener::bind(Address::loopback(0));
+    auto closing = spawn(close_at_once, &listener);
+    for (int i = 0; i < 2; ++i) {
+      bool failed = false;
+      try {
+        AnyStream stream(co_await connect(listener.local()));
+        if (i == 0) {
+          (void)co_await http::ask_on(stream, Request("GET", "/"));
+        } else {
+          (void)co_await http::StreamedAnswer::open(std::move(stream), Request("GET", "/"));
+        }
+      } catch (const Error&) {
+        failed = true;
+      }
+      EXPECT_TRUE(failed);
+    }
+    co_await closing;
+  });
+}
+
 TEST(Http, AnOldClientGetsAnAnswerWithoutChunks) {
   over_seeds([](Address where) -> Task<void> {
     const std::string all = co_await raw(where, "GET /stream HTTP/1.0\r\n\r\n");

@@ -18,8 +18,8 @@
 namespace tiffany {
 
 // 0: it is done, or all is well. 1: it is not, and standard error says why. 2: the command was not
-// understood. `codec` is that of the log; without one, encoded values are shown as what they are:
-// "<encrypted, key k2, 120 bytes>".
+// understood. 12: `wal verify` found damage. `codec` is that of the log; without one, encoded
+// values are shown as what they are: "<encrypted, key k2, 120 bytes>".
 int durable_main(int count, char** arguments, const Registry& types,
                  std::shared_ptr<const wal::PayloadCodec> codec = nullptr);
 

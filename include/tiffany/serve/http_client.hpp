@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <string>
 
 #include "tiffany/engine/task.hpp"
 #include "tiffany/io/address.hpp"
@@ -23,5 +25,29 @@ inline constexpr std::size_t kLongestAnswer = std::size_t{16} << 20;
 Task<Response> fetch(Address server, Request request, std::size_t longest = kLongestAnswer);
 // The same on a connection that is there, and that stays open if the server lets it.
 Task<Response> ask_on(AnyStream& stream, Request request, std::size_t longest = kLongestAnswer);
+
+// An answer that is read as it comes, such as a stream of events: the head, then pieces of the body
+// until its end, however long it is.
+//
+//   http::StreamedAnswer answer = co_await http::StreamedAnswer::open(std::move(stream), request);
+//   for (std::string piece; !(piece = co_await answer.read()).empty();) print(piece);
+class StreamedAnswer {
+ public:
+  // Asks, and reads the head. Throws as fetch().
+  static Task<StreamedAnswer> open(AnyStream stream, Request request);
+  StreamedAnswer(StreamedAnswer&& from) noexcept;
+  StreamedAnswer& operator=(StreamedAnswer&& from) noexcept;
+  ~StreamedAnswer();
+
+  const Response& head() const noexcept;  // without a body
+  // The next piece; empty when the body has ended. IoError or HttpError when the connection ends
+  // before the body does. Cancel: a piece that has come is lost, so close the connection.
+  Task<std::string> read();
+
+ private:
+  struct State;
+  explicit StreamedAnswer(std::unique_ptr<State> state) noexcept;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace tiffany::http

@@ -1,0 +1,23 @@
+// Records and events as lines for people. Internal.
+#pragma once
+
+#include <string>
+
+#include "app/cli.hpp"
+
+namespace tiffany::app {
+
+// "09:30:00  step      charge#1 gave "payment-a7""; the text of tasks in it is harmless.
+std::string record_line(const Output& out, const Json& record);
+std::string event_line(const Output& out, const Json& event);
+// The result of a task that has ended, on standard output, or why there is none.
+void show_result(const Cli& cli, const Json& task);
+// --limit. CliFailure 2.
+std::size_t limit_of(const Given& given, std::size_t fallback);
+
+// Of cli_tasks.cpp.
+Task<std::string> arguments_of(Cli& cli, std::string type);
+Task<std::vector<Json>> listed_tasks(Cli& cli, std::size_t limit, bool* more);
+std::string task_table(const Output& out, const std::vector<Json>& tasks);
+
+}  // namespace tiffany::app

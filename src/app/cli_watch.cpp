@@ -1,0 +1,265 @@
+// Commands that follow a task: watch, result --wait, start --wait.
+//
+// What has happened is read from the log of the task, record after record; events of PAL say when
+// to look. So nothing is missed or shown twice when the daemon is killed and comes back, although
+// the numbers of its events begin anew.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "app/cli.hpp"
+#include "app/cli_records.hpp"
+#include "app/settings.hpp"
+#include "tiffany/base/error.hpp"
+#include "tiffany/engine/spawn.hpp"
+#include "tiffany/io/signals.hpp"
+#include "tiffany/structure/blocks.hpp"
+#include "tiffany/structure/combine.hpp"
+
+namespace tiffany::app {
+namespace {
+
+bool has_ended(const Json& task) {
+  const std::string& status = task["status"].text();
+  return status != "running" && status != "queued" && status != "paused";
+}
+
+class Follower {
+ public:
+  Follower(Cli& cli, std::string id, bool shows) : cli_(cli), id_(std::move(id)), shows_(shows) {
+    patience_ = parse_duration(cli.given.text("--reconnect", "30s"), "--reconnect");
+    if (cli.given.has("--since")) seen_ = Json::parse(cli.given.text("--since")).number();
+  }
+
+  Task<int> run() {
+    for (;;) {
+      std::string lost;
+      int status = ends::kNoDaemon;
+      try {
+        const std::optional<int> end = co_await follow();
+        if (end) co_return *end;
+        lost = "the stream of events has ended";
+      } catch (const CliFailure& failure) {
+        if (failure.status != ends::kNoDaemon) throw;
+        if (!met_) throw;  // it was not there to begin with
+        lost = failure.sentence;
+        status = failure.status;
+      } catch (const Error& error) {
+        lost = error.what();
+      }
+      co_await pause_before_retry(lost, status);
+    }
+  }
+
+ private:
+  // Until the task has ended; nothing when the connection has.
+  Task<std::optional<int>> follow() {
+    std::string query = "task=" + id_;
+    if (cli_.given.has("--kind")) query += "&kind=" + segment_of(cli_.given.text("--kind"));
+    PalStream events = co_await PalStream::open(cli_.client, query, last_event_);
+    if (met_ && tried_ > Duration{}) cli_.out.note("The daemon is back.");
+    met_ = true;
+    tried_ = Duration{};
+    if (const auto end = co_await look()) co_return end;
+    while (std::optional<PalLine> line = co_await events.next()) {
+      if (!line->id.empty()) last_event_ = line->id;
+      const Json event = Json::parse(line->data);
+      if (line->event == "pal" && !event["data"].has("wal_seq")) show_event(event);
+      if (const auto end = co_await look()) co_return end;
+    }
+    co_return std::nullopt;
+  }
+
+  // What is new in the log, and whether the task has ended.
+  Task<std::optional<int>> look() {
+    const Json task = co_await cli_.client.get("/tasks/" + id_);
+    if (shows_) co_await show_records();
+    if (cli_.out.gone()) co_return ends::kDone;  // whoever read has gone
+    if (has_ended(task)) {
+      if (!shows_) show_result(cli_, task);
+      co_return end_of_task(task);
+    }
+    for (const std::string& name : promises_of(task)) {
+      if (name == told_) continue;
+      told_ = name;
+      const std::string how = cli_.command("approve " + id_.substr(0, 8));
+      if (!shows_ && !cli_.out.asks() && !cli_.given.has("--through-approvals")) {
+        throw CliFailure{ends::kApproval, "Task " + id_ + " waits for " + name +
+                                              ", and there is no terminal to ask on: " + how +
+                                              ", or wait on with --through-approvals."};
+      }
+      cli_.out.note("Waits for " + name + ": " + how);
+    }
+    co_return std::nullopt;
+  }
+
+  Task<void> show_records() {
+    for (;;) {
+      const Json page = co_await cli_.client.get(
+          "/tasks/" + id_ + "/records?limit=1000&after=" + std::to_string(seen_));
+      for (const Json& record : page["records"].elements()) {
+        if (cli_.out.json()) {
+          cli_.out.json(record);
+        } else {
+          cli_.out.text(record_line(cli_.out, record) + "\n");
+        }
+        seen_ = std::max(seen_, record["seq"].number());
+      }
+      if (!page.has("next")) break;
+    }
+    std::fflush(stdout);
+  }
+
+  void show_event(const Json& event) {
+    if (!shows_) return;
+    if (cli_.out.json()) {
+      cli_.out.json(event);
+    } else {
+      cli_.out.text(event_line(cli_.out, event) + "\n");
+    }
+    std::fflush(stdout);
+  }
+
+  Task<void> pause_before_retry(const std::string& lost, int status) {
+    if (tried_ >= patience_) {
+      throw CliFailure{status, "Task " + id_ + " is not followed any longer: " + lost};
+    }
+    if (tried_ == Duration{}) {
+      back_off_ = std::chrono::milliseconds(50);
+      cli_.out.note("Lost the daemon (" + lost + "); trying again for " +
+                    short_duration(patience_.count() / 1000) + ".");
+    }
+    co_await sleep(back_off_);
+    tried_ += back_off_;
+    back_off_ = std::min<Duration>(back_off_ * 2, std::chrono::seconds(2));
+  }
+
+  Cli& cli_;
+  std::string id_;
+  bool shows_;
+  bool met_ = false;  // the daemon answered once
+  std::int64_t seen_ = 0;
+  std::string last_event_;
+  std::string told_;
+  Duration patience_{};
+  Duration tried_{};
+  Duration back_off_{};
+};
+
+Task<int> until_interrupted(std::string how_to_come_back, Cli* cli) {
+  const Signals signals({SIGINT});
+  co_await signals.next();
+  cli->out.note("");
+  cli->out.note("Detached; the task goes on. To come back: " + how_to_come_back);
+  co_return ends::kInterrupted;
+}
+
+Task<int> follow_task(Cli* cli, std::string id, bool shows) {
+  Follower follower(*cli, std::move(id), shows);
+  co_return co_await follower.run();
+}
+
+Task<int> timed_follow(Cli* cli, std::string id, bool shows) {
+  if (!cli->given.has("--timeout")) co_return co_await follow_task(cli, id, shows);
+  const Duration most = parse_duration(cli->given.text("--timeout"), "--timeout");
+  auto end = co_await within(most, follow_task(cli, id, shows));
+  if (!end.timed_out()) co_return std::move(end).value();
+  throw CliFailure{ends::kTimeout, "Task " + id + " has not ended within " +
+                                       cli->given.text("--timeout") + "; it goes on. " +
+                                       cli->command("result --wait " + id.substr(0, 8)) +
+                                       " waits again."};
+}
+
+Task<int> follow_or_detach(Cli& cli, std::string id, bool shows) {
+  const std::string back = cli.command((shows ? "watch " : "result --wait ") + id.substr(0, 8));
+  Task<int> follow = timed_follow(&cli, id, shows);
+  Task<int> interrupt = until_interrupted(back, &cli);
+  auto first = co_await race(std::move(follow), std::move(interrupt));
+  co_return first.value;
+}
+
+}  // namespace
+
+Task<int> watch_task(Cli& cli, std::string id) {
+  co_return co_await follow_or_detach(cli, std::move(id), true);
+}
+Task<int> wait_for_task(Cli& cli, std::string id) {
+  co_return co_await follow_or_detach(cli, std::move(id), false);
+}
+
+int end_of_task(const Json& task) {
+  const std::string& status = task["status"].text();
+  const std::string& why = task["detail"].text();
+  if (status == "completed") return ends::kDone;
+  if (status == "cancelled") return ends::kCancelled;
+  if (status == "diverged") return ends::kDiverged;
+  if (status == "quarantined") return ends::kDamaged;
+  if (why.find("rejected") != std::string::npos) return ends::kRejected;
+  return ends::kFailed;
+}
+
+std::vector<std::string> promises_of(const Json& task) {
+  std::vector<std::string> names;
+  for (const Json& wait : task["waits"].elements()) {
+    if (wait["kind"].text() == "promise") names.push_back("promise " + wait["name"].text());
+  }
+  return names;
+}
+
+void show_result(const Cli& cli, const Json& task) {
+  if (cli.out.json()) {
+    cli.out.json(task);
+  } else if (task["status"].text() == "completed") {
+    cli.out.text(task["result"].raw() + "\n");
+  } else {
+    cli.out.complain("Task " + task["id"].text() + " " + task["status"].text() +
+                     (task.has("detail") ? ": " + task["detail"].text() : "."));
+  }
+}
+
+namespace verb {
+
+Task<int> watch(Cli& cli) {
+  const Json task = co_await cli.client.get("/tasks/" + segment_of(cli.given.text("TASK")));
+  co_return co_await watch_task(cli, task["id"].text());
+}
+
+Task<int> result(Cli& cli) {
+  const Json task = co_await cli.client.get("/tasks/" + segment_of(cli.given.text("TASK")));
+  if (cli.given.has("--wait")) co_return co_await wait_for_task(cli, task["id"].text());
+  if (!has_ended(task)) {
+    throw CliFailure{ends::kTimeout, "Task " + task["id"].text() + " is " + task["status"].text() +
+                                         " and has no result yet; --wait waits for it."};
+  }
+  show_result(cli, task);
+  co_return end_of_task(task);
+}
+
+Task<int> logs(Cli& cli) {
+  const Given& given = cli.given;
+  const std::string path = "/tasks/" + segment_of(given.text("TASK")) + "/records?limit=1000" +
+                           (given.has("--type") ? "&type=" + segment_of(given.text("--type")) : "");
+  std::string after = given.text("--since", "0");
+  std::vector<Json> records;
+  do {
+    const Json page = co_await cli.client.get(path + "&after=" + segment_of(after));
+    for (const Json& record : page["records"].elements()) records.push_back(record);
+    after = page["next"].text();
+  } while (!after.empty());
+  const std::size_t most = limit_of(given, records.size());
+  for (std::size_t i = records.size() - std::min(most, records.size()); i < records.size(); ++i) {
+    if (cli.out.json()) {
+      cli.out.json(records[i]);
+    } else {
+      cli.out.text(record_line(cli.out, records[i]) + "\n");
+    }
+  }
+  co_return ends::kDone;
+}
+
+}  // namespace verb
+
+}  // namespace tiffany::app

@@ -1,0 +1,219 @@
+// The command line as an operator uses it, on a daemon that runs.
+#include "app/cli_runner.hpp"
+
+namespace tiffany::daemon_tests {
+namespace cli_tasks_test {
+
+class CliTasks : public DepotTest {};
+
+TEST_F(CliTasks, ATaskIsStartedWatchedApprovedAndItsResultPrinted) {
+  const std::string id = waiting("a7");
+  const CliSaid shown = depot("show --utc " + id.substr(0, 8));
+  EXPECT_EQ(shown.status, 0);
+  EXPECT_EQ(without_ids(shown.out),
+            "task        <id>\n"
+            "type        order 1\n"
+            "status      running\n"
+            "began       <time>\n"
+            "waits for   promise approval#1  <id>  at depot.cpp:31\n");
+  EXPECT_NE(shown.err.find("approve " + id.substr(0, 8)), std::string::npos) << shown.err;
+  const CliSaid approved = depot("approve " + id.substr(0, 8) + " -m 'looks fine'");
+  EXPECT_EQ(approved.status, 0) << approved.err;
+  EXPECT_EQ(approved.out, id + "  approve approval#1\n");
+  const CliSaid watched = depot("watch " + id);
+  EXPECT_EQ(watched.status, 0) << watched.err;
+  EXPECT_EQ(without_ids(watched.out),
+            "<clock>  started    order [{\"id\":\"a7\",\"amount\":5000}]\n"
+            "<clock>  step       charge#1 = \"payment-a7\"\n"
+            "<clock>  asks       promise approval#1\n"
+            "<clock>  decided    approval#1 = true\n"
+            "<clock>  completed  \"order a7 paid by payment-a7\"\n");
+  const CliSaid result = depot("result " + id);
+  EXPECT_EQ(result.out, "\"order a7 paid by payment-a7\"\n");
+  EXPECT_EQ(depot("logs " + id).out, watched.out);
+}
+
+TEST_F(CliTasks, ArgumentsAreGivenInTheirOrderByNameOrAsJson) {
+  const char* const same[] = {"greet ann 2", "greet who=ann times=2", "greet '\"ann\"' 2",
+                              "greet --arguments '[\"ann\",2]'",
+                              "greet --arguments '{\"who\":\"ann\",\"times\":2}'"};
+  for (const char* each : same) {
+    const CliSaid said = depot(std::string("start --wait ") + each);
+    EXPECT_EQ(said.status, 0) << each << said.err;
+    EXPECT_NE(said.out.find("\"hello ann hello ann \""), std::string::npos) << said.out;
+  }
+  // A text that looks like a number is a text where a text is wanted.
+  EXPECT_NE(depot("start --wait greet 42 1").out.find("hello 42"), std::string::npos);
+  EXPECT_EQ(depot("start greet who=ann 2").status, 2);
+  EXPECT_EQ(depot("start greet ann").status, 2);
+  EXPECT_EQ(depot("start greet ann two").status, 2);
+  EXPECT_EQ(depot("start greet --arguments '[\"ann\",2]' ann").status, 2);
+}
+
+TEST_F(CliTasks, TheSameIdIsTheSameTask) {
+  const std::string id = started("greet ann 1 --id 'order 17'");
+  EXPECT_EQ(started("greet ann 1 --id 'order 17'"), id);
+  const CliSaid other = depot("start greet bob 1 --id 'order 17'");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_NE(other.err.find("depot: "), std::string::npos) << other.err;
+}
+
+TEST_F(CliTasks, PsListsWhatHasNotEndedInEveryFormat) {
+  const std::string id = started("naps --key k1 --attribute customer=Ada --attribute n=3");
+  const CliSaid table = depot("ps --type naps --time iso");
+  EXPECT_EQ(table.status, 0);
+  EXPECT_EQ(without_ids(table.out),
+            "TASK                                  STATUS   TYPE  AGE                          "
+            "DETAIL\n"
+            "<id>  running  naps  <time>\n");
+  EXPECT_EQ(depot("ps --type naps --no-headers --time iso").out.find("TASK"), std::string::npos);
+  EXPECT_EQ(depot("ps --attribute customer:Ada -o name").out, id + "\n");
+  EXPECT_EQ(depot("ps --key k1 -o name").out, id + "\n");
+  EXPECT_EQ(depot("ps --status paused -o name").out, "");
+  const CliSaid lines = depot("ps --key k1 -o jsonl");
+  EXPECT_EQ(without_ids(lines.out),
+            "{\"id\":\"<id>\",\"type\":\"naps\",\"version\":1,\"status\":\"running\","
+            "\"began\":\"<time>\",\"key\":\"k1\",\"attributes\":{\"customer\":\"Ada\",\"n\":3}}\n");
+  EXPECT_EQ(depot("ps --key k1 -o json").out,
+            "[" + lines.out.substr(0, lines.out.size() - 1) + "]\n");
+  const CliSaid wide = depot("ps --key k1 -o wide");
+  EXPECT_NE(wide.out.find("k1"), std::string::npos) << wide.out;
+  EXPECT_NE(wide.out.find("\"customer\":\"Ada\""), std::string::npos) << wide.out;
+  EXPECT_EQ(depot("kill -y " + id).out, id + "  kill\n");
+  EXPECT_EQ(depot("ps --key k1 -o name").out, "");
+  EXPECT_EQ(depot("ps -a --key k1 -o name").out, id + "\n");
+}
+
+TEST_F(CliTasks, ATaskIsPausedResumedCancelledAndItsEndIsTheStatusOfTheCommand) {
+  const std::string id = started("naps");
+  const std::string brief = id.substr(0, 13);
+  EXPECT_EQ(depot("pause " + brief + " -m 'the bank is closed'").out, id + "  pause\n");
+  EXPECT_NE(depot("show " + brief).out.find("paused"), std::string::npos);
+  EXPECT_EQ(depot("result " + brief).status, 5) << "it has none yet";
+  EXPECT_EQ(depot("resume " + brief).out, id + "  resume\n");
+  EXPECT_EQ(depot("cancel " + brief + " -m enough").status, 0);
+  const CliSaid ended = depot("result --wait " + brief);
+  EXPECT_EQ(ended.status, 8) << ended.err;
+  EXPECT_NE(ended.err.find("cancelled"), std::string::npos) << ended.err;
+  const CliSaid failed = depot("start --wait fails 'no paper'");
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_NE(failed.err.find("no paper"), std::string::npos) << failed.err;
+  // One that is wrong does not keep the others, and the highest status counts.
+  const std::string other = started("naps");
+  const CliSaid both = depot("cancel 00000000-0000-0000-0000-000000000009 " + other);
+  EXPECT_EQ(both.status, 4);
+  EXPECT_EQ(both.out, other + "  cancel\n");
+}
+
+TEST_F(CliTasks, SignalsAndQueriesReachTheCode) {
+  const std::string id = started("listens");
+  EXPECT_EQ(depot("signal " + id + " word '\"thanks\"'").out, id + "  signal\n");
+  EXPECT_EQ(depot("result --wait " + id).out, "\"thanks\"\n");
+  EXPECT_EQ(depot("signal " + id + " word thanks").status, 2) << "no JSON";
+  const std::string waits = waiting("q1");
+  EXPECT_EQ(depot("query " + waits + " stage").out, "\"waiting for approval\"\n");
+  EXPECT_NE(depot("query " + waits + " mood").status, 0);
+}
+
+TEST_F(CliTasks, ARejectedTaskEndsAsItsCodeSaysOrWithSeven) {
+  const std::string polite = waiting("r1");
+  EXPECT_EQ(depot("reject " + polite).status, 0);
+  EXPECT_EQ(depot("result --wait " + polite).out, "\"order r1 was not approved\"\n");
+  const std::string hard = waiting("r2");
+  EXPECT_EQ(depot("reject " + hard + " --error 'too dear'").status, 0);
+  const CliSaid ended = depot("result --wait " + hard);
+  EXPECT_EQ(ended.status, 7) << ended.err;
+  EXPECT_NE(ended.err.find("rejected: too dear"), std::string::npos) << ended.err;
+  EXPECT_EQ(depot("approve " + hard).status, 4) << "nothing waits any more";
+}
+
+TEST_F(CliTasks, WhichPromiseIsMeantIsAskedOrSaid) {
+  const std::string id = started("two");
+  ASSERT_TRUE(shows("promises", "seller#1"));
+  const CliSaid unclear = depot("approve " + id);
+  EXPECT_EQ(unclear.status, 6);
+  EXPECT_NE(unclear.err.find("buyer#1 of two " + id), std::string::npos) << unclear.err;
+  EXPECT_NE(unclear.err.find("--promise NAME"), std::string::npos) << unclear.err;
+  const CliSaid listed = depot("promises --no-headers");
+  EXPECT_NE(listed.out.find(id + "  two"), std::string::npos) << listed.out;
+  EXPECT_EQ(depot("approve " + id + " --promise buyer").out, id + "  approve buyer#1\n");
+  const std::string shown = depot("show -o json " + id).out;
+  const std::string promise = member_of(shown.substr(shown.find("seller#1")), "id");
+  EXPECT_NE(depot("promises -o jsonl").out.find(promise), std::string::npos);
+  EXPECT_EQ(depot("complete " + promise + " true").out, promise + "  complete\n");
+  EXPECT_EQ(depot("result --wait " + id).out, "\"deal\"\n");
+}
+
+TEST_F(CliTasks, WaitingWithoutATerminalEndsWithSixWhenAPersonHasToDecide) {
+  const CliSaid said = depot("start --wait order '{\"id\":\"w1\",\"amount\":5000}'");
+  EXPECT_EQ(said.status, 6);
+  EXPECT_NE(said.err.find("approve"), std::string::npos) << said.err;
+  const std::string id = said.out.substr(0, 36);
+  const CliSaid late = depot("result --wait --through-approvals --timeout 50ms " + id);
+  EXPECT_EQ(late.status, 5) << late.err;
+  EXPECT_NE(late.err.find("it goes on"), std::string::npos) << late.err;
+  EXPECT_EQ(depot("cancel " + id).status, 0);
+}
+
+TEST_F(CliTasks, TheTreeHasChildrenBelowTheirParents) {
+  const std::string id = started("parent");
+  ASSERT_TRUE(shows("tree --ascii " + id, "`-- timer"));
+  const std::string tree = depot("tree --ascii " + id).out;
+  const std::string child = tree.substr(tree.find("`-- ") + 4, 8);
+  EXPECT_EQ(std::regex_replace(tree, std::regex("  [0-9]+s\n|:[0-9]+\n"), "\n"),
+            id.substr(0, 8) + " parent  running\n`-- " + child +
+                " naps  running\n    `-- timer timer#1  depot.cpp\n");
+  EXPECT_EQ(depot("cancel " + id).status, 0);
+}
+
+TEST_F(CliTasks, HistoryIsInspectedReplayedRetriedAndForked) {
+  const std::string id = started("fails 'no ink'");
+  EXPECT_EQ(depot("result --wait " + id).status, 1);
+  const CliSaid replayed = depot("replay " + id);
+  EXPECT_EQ(replayed.status, 0) << replayed.err;
+  EXPECT_NE(replayed.out.find("agrees      yes"), std::string::npos) << replayed.out;
+  EXPECT_EQ(depot("inspect " + id).status, 0);
+  EXPECT_EQ(depot("retry " + id + " break#1").out, id + "  retry\n");
+  const std::string done = started("greet ann 1");
+  EXPECT_EQ(depot("result --wait " + done).status, 0);
+  const CliSaid forked = depot("fork " + done + " greet#1");
+  EXPECT_EQ(forked.status, 0) << forked.err;
+  EXPECT_NE(forked.out.substr(0, 36), done);
+  EXPECT_EQ(depot("fork " + done + " dance#1").status, 4) << "no such step";
+  EXPECT_EQ(depot("show " + forked.out.substr(0, 36)).status, 0);
+}
+
+TEST_F(CliTasks, ABeginningOfAnIdMustBeUniqueAndLongEnough) {
+  for (const char* each : {"show", "watch", "result", "logs", "inspect", "cancel", "tree"}) {
+    const CliSaid said = depot(std::string(each) + " zzzzzzzz");
+    EXPECT_EQ(said.status, 4) << each << said.err;
+    EXPECT_TRUE(said.err.starts_with("depot: No task")) << said.err;
+    EXPECT_EQ(said.out, "");
+  }
+  const std::string one = started("naps --id aaaaaaaa-0000-4000-8000-000000000001");
+  const std::string other = started("naps --id aaaaaaaa-0000-4000-8000-000000000002");
+  const CliSaid said = depot("show aaaaaaaa");
+  EXPECT_EQ(said.status, 4) << said.err;
+  EXPECT_NE(said.err.find("Several tasks"), std::string::npos) << said.err;
+  EXPECT_EQ(depot("cancel " + one + " " + other).status, 0);
+}
+
+TEST_F(CliTasks, TypesAreListedWithTheirArguments) {
+  const CliSaid said = depot("types");
+  EXPECT_NE(said.out.find("greet    who: string, times: integer"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("query stage"), std::string::npos) << said.out;
+  EXPECT_EQ(depot("start dance").status, 4);
+}
+
+TEST_F(CliTasks, TextOfTasksMovesNoCursorAndBeginsNoLine) {
+  const std::string id = started("greet \"$(printf '\\033[31mred\\nforged line')\" 1");
+  EXPECT_EQ(depot("result --wait " + id).status, 0);
+  for (const char* each : {"show", "result", "watch", "logs", "logs -o jsonl", "show -o json"}) {
+    const CliSaid said = depot(std::string(each) + " " + id);
+    EXPECT_EQ(said.out.find('\x1b'), std::string::npos) << each;
+    EXPECT_EQ(said.out.find("\nforged"), std::string::npos) << each;
+  }
+}
+
+}  // namespace cli_tasks_test
+}  // namespace tiffany::daemon_tests

@@ -1,0 +1,91 @@
+// An App for the tests of the command line: tasks that wait, fail, have children, differ from their
+// log, and a process whose tasks wait for one another.
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+
+#include "tiffany/app/app.hpp"
+#include "tiffany/tiffany.hpp"
+
+using namespace tiffany;
+using namespace std::chrono_literals;
+
+struct Order {
+  std::string id;
+  int amount = 0;
+};
+TIFFANY_JSON(Order, id, amount);
+
+constexpr QueryName<std::string> kStage{"stage"};
+constexpr SignalName<std::string> kWord{"word"};
+
+bool is_set(const char* name) { return std::getenv(name) != nullptr; }
+
+Durable<std::string> order(Flow& flow, Order order) {
+  std::string stage = "waiting for approval";
+  const auto query = flow.on_query(kStage, [&] { return stage; });
+  // Another program than the one that wrote the log, when the test says so.
+  const char* const step = is_set("DEPOT_DIFFERS") ? "bill" : "charge";
+  const std::string payment = co_await flow.step(step, [&] { return "payment-" + order.id; });
+  if (order.amount >= 1000) {
+    auto approved = co_await flow.promise<bool>("approval");
+    if (!co_await approved) co_return "order " + order.id + " was not approved";
+  }
+  co_return "order " + order.id + " paid by " + payment;
+}
+
+Durable<std::string> greet(Flow& flow, std::string who, int times) {
+  std::string text;
+  for (int i = 0; i < times; ++i) text += "hello " + who + " ";
+  co_return co_await flow.step("greet", [&] { return text; });
+}
+
+Durable<void> fails(Flow& flow, std::string why) {
+  co_await flow.step("break", [&]() -> int { throw std::runtime_error(why); });
+}
+
+Durable<std::string> listens(Flow& flow) {
+  auto word = co_await flow.signal(kWord);
+  co_return word;
+}
+
+Durable<void> naps(Flow& flow) { co_await flow.sleep(1h); }
+
+Durable<std::string> two_decide(Flow& flow) {
+  auto first = co_await flow.promise<bool>("buyer");
+  auto second = co_await flow.promise<bool>("seller");
+  const bool one = co_await first;
+  const bool two = co_await second;
+  co_return one&& two ? "deal" : "no deal";
+}
+
+Durable<void> parent(Flow& flow) {
+  auto child = co_await flow.spawn<void>("naps");
+  co_await child;
+}
+
+// Two tasks of the process that wait for each other.
+Task<void> circle(Host&) {
+  auto one = std::make_shared<Mutex>();
+  auto other = std::make_shared<Mutex>();
+  auto grab = [](std::shared_ptr<Mutex> a, std::shared_ptr<Mutex> b) -> Task<void> {
+    const auto first = co_await a->lock();
+    co_await sleep(1ms);
+    const auto second = co_await b->lock();
+  };
+  auto left = spawn(grab, one, other).named("left");
+  auto right = spawn(grab, other, one).named("right");
+  co_await left;
+  co_await right;
+}
+
+int main(int count, char** arguments) {
+  App app("depot", "1.2.3");
+  app.durable("order", 1, order, {"order"}).query("order", kStage);
+  app.durable("greet", 1, greet, {"who", "times"});
+  app.durable("fails", 1, fails, {"why"});
+  app.durable("listens", 1, listens).signal("listens", kWord);
+  app.durable("naps", 1, naps).durable("two", 1, two_decide).durable("parent", 1, parent);
+  if (is_set("DEPOT_CIRCLE")) app.with("circle", circle);
+  return app.main(count, arguments);
+}
