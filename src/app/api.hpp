@@ -157,6 +157,9 @@ void write_task(JsonWriter& out, const DurableInfo& task);
 StartOptions start_options_of(const ApiCall& call, const Body& body);
 http::Response task_answer(int status, const Host& host, const Uuid& id);
 
+// What a plan that waits for that promise is answered with; empty: no plan does.
+Task<std::string> answer_to_plan(ApiCall& call, Uuid promise, bool approved);
+
 // Handlers, by what they are about.
 namespace calls {
 Task<http::Response> info(ApiCall& call);

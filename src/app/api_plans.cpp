@@ -111,6 +111,25 @@ Task<std::string> units_of(ApiCall& call, const Uuid& id) {
 
 }  // namespace
 
+// A promise is that of one question, so that whoever knows its id has seen the question.
+Task<std::string> answer_to_plan(ApiCall& call, Uuid promise, bool approved) {
+  Host& host = call.api.parts.host;
+  const std::vector<OpenPromise> open = host.promises();
+  const auto found = std::ranges::find(open, promise, &OpenPromise::id);
+  if (found == open.end()) co_return "";
+  const std::optional<DurableInfo> info = host.info(found->task);
+  if (!info || info->type != plan::kPlanType) co_return "";
+  const plan::PlanView view = co_await host.ask(found->task, plan::kPlanView);
+  plan::Approval answer;
+  answer.approved = approved;
+  answer.by = call.who().name;
+  answer.note = call.reason;
+  for (const plan::UnitView& each : view.units) {
+    if (each.promise == promise.text()) answer.digest = each.digest;
+  }
+  co_return to_json(answer);
+}
+
 namespace calls {
 
 Task<Response> check_plan(ApiCall& call) {

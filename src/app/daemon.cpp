@@ -14,6 +14,7 @@
 #include "app/api.hpp"
 #include "app/commands.hpp"
 #include "app/durable_events.hpp"
+#include "app/host_metrics.hpp"
 #include "app/plans.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/engine/spawn.hpp"
@@ -109,7 +110,8 @@ class Daemon {
         of_scheduler_(observe::collect(metrics_, *Scheduler::current())),
         of_pal_(observe::collect(metrics_, pal_)),
         of_process_(observe::collect_process(metrics_)),
-        of_lints_(linter_.collect(metrics_)) {}
+        of_lints_(linter_.collect(metrics_)),
+        of_host_(collect(metrics_, api_, events_)) {}
 
   Task<int> run() {
     log::set_levels(settings_.text("log"));
@@ -345,6 +347,7 @@ class Daemon {
   observe::Metrics::Collector of_pal_;
   observe::Metrics::Collector of_process_;
   observe::Metrics::Collector of_lints_;
+  observe::Metrics::Collector of_host_;
   Listener unix_;
   Listener tcp_;
   std::optional<TlsContext> tls_;
