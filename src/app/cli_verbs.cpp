@@ -228,6 +228,42 @@ void add_schedules_verbs(std::vector<Verb>& all) {
                  verb::schedule_rm});
 }
 
+void add_plan_verbs(std::vector<Verb>& all) {
+  const std::string group = "Plans";
+  const CliWord file{"PLAN", "file with a plan, in YAML or JSON", Fill::file};
+  all.push_back({"run",
+                 group,
+                 "run a plan and show its steps; Ctrl-C detaches",
+                 {{"PLAN", "file with a plan, or the name of one that the daemon has", Fill::file}},
+                 with({{"-p,--param", "NAME=VALUE", "a parameter; may be repeated"},
+                       {"--id", "ID", "id of the task, a UUID or any text: the same is the same"},
+                       {"--detach", "", "print the id and do not wait"},
+                       {"--local", "", "in this process, without a daemon"},
+                       {"--data", "DIR", "with --local: where the log is kept"}},
+                      waiting_options()),
+                 verb::run});
+  all.push_back({"plan check",
+                 group,
+                 "all mistakes, with line and column; needs no daemon",
+                 {{"PLAN", "files with plans", Fill::file, Count::some}},
+                 {},
+                 verb::plan_check});
+  all.push_back({"plan graph",
+                 group,
+                 "draw a plan; needs no daemon",
+                 {file},
+                 {{"--as", "FORM", "text, dot or json (text)", {"text", "dot", "json"}}},
+                 verb::plan_graph});
+  all.push_back({"plan ls", group, "plans that the daemon has", {}, {}, verb::plan_ls});
+  all.push_back({"output",
+                 group,
+                 "what a command of a plan wrote",
+                 {kTask, {"UNIT", "the step, such as build or test[2]"}},
+                 {{"--errors", "", "what it wrote to standard error"},
+                  {"--attempt", "N", "which attempt (1)"}},
+                 verb::plan_output});
+}
+
 }  // namespace
 
 std::span<const Verb> verbs() {
@@ -235,6 +271,7 @@ std::span<const Verb> verbs() {
     std::vector<Verb> all;
     add_tasks(all);
     add_steering(all);
+    add_plan_verbs(all);
     add_schedules_verbs(all);
     add_daemon_verbs(all);
     return all;

@@ -269,7 +269,8 @@ TEST_F(Daemon, TasksAreFoundByWhatTheirStartSaid) {
 TEST_F(Daemon, APlanRunsAsksAndEnds) {
   const std::string text =
       R"({"text":"name: p\nsteps:\n - {name: a, run: [echo, 'he said: ${{ params.who }}']}\n)"
-      R"( - {name: ok, needs: [a], approve: 'go on?'}\n - {name: b, needs: [ok], run: [\"true\"]}\n)"
+      R"( - {name: ok, needs: [a], approve: 'go on?'}\n)"
+      R"( - {name: b, needs: [ok], run: [\"true\"]}\n)"
       R"(params: {who: {default: ann}}\n")";
   const http::Response checked = post(socket(), "/plans/check", text + "}");
   EXPECT_NE(checked.body.find(R"("good":true)"), std::string::npos) << checked.body;

@@ -1,0 +1,177 @@
+// Commands about plans.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli.hpp"
+#include "app/plans.hpp"
+#include "app/settings.hpp"
+#include "tiffany/core/world.hpp"
+#include "tiffany/exec/commands.hpp"
+#include "tiffany/io/file.hpp"
+#include "tiffany/io/io_error.hpp"
+#include "tiffany/plan/graph.hpp"
+#include "tiffany/plan/run.hpp"
+
+namespace tiffany::app {
+namespace {
+
+constexpr std::size_t kLongestPlanFile = std::size_t{1} << 20;
+
+// {"target":"production"} of --param target=production.
+std::string params_json(const Given& given) {
+  std::string members;
+  for (const std::string& each : given.all("--param")) {
+    const std::size_t equals = each.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw CliFailure{ends::kUsage, "--param is \"" + each + "\": say name=value."};
+    }
+    members += (members.empty() ? "" : ",") + quoted_json(each.substr(0, equals)) + ":" +
+               quoted_json(each.substr(equals + 1));
+  }
+  return "{" + members + "}";
+}
+
+Task<std::string> text_of_file(std::string path) {
+  std::string failed;
+  try {
+    co_return co_await read_file(path, kLongestPlanFile);
+  } catch (const IoError& error) {
+    failed = error.what();
+  }
+  throw CliFailure{ends::kFailed, failed};
+}
+
+bool is_there(const std::string& path) {
+  return World::current().files().access(path.c_str(), 0) == 0;
+}
+
+// The plan of a file, or its mistakes as a failure.
+Task<plan::Plan> plan_of_file(std::string path) {
+  const std::string text = co_await text_of_file(path);
+  const plan::Checked checked = plan::check(text, std::move(path));
+  if (!checked.plan) throw CliFailure{ends::kFailed, checked.text()};
+  co_return *checked.plan;
+}
+
+std::string start_body(const Given& given, std::string members) {
+  members += (members.empty() ? "" : ",") + std::string("\"params\":") + params_json(given);
+  if (given.has("--id")) members += ",\"id\":" + quoted_json(given.text("--id"));
+  return "{" + members + "}";
+}
+
+// In this process, with a log of its own: what a crash has left is gone on with by the same --id.
+Task<int> run_here(Cli& cli, std::string file) {
+  const plan::Plan wanted = co_await plan_of_file(std::move(file));
+  plan::Values given;
+  for (const std::string& each : cli.given.all("--param")) {
+    given[each.substr(0, each.find('='))] = each.substr(std::min(each.find('=') + 1, each.size()));
+  }
+  const plan::Values values = plan::with_defaults(wanted, given);
+  const Settings settings = Settings::read({});
+  const std::string data = cli.given.text("--data", settings.text("data") + "/local");
+  exec::Commands commands(data + "/commands", find_runner());
+  plan::PlanServices services(commands);
+  Registry types;
+  plan::add_plans(types, services);
+  Host host(types, wal::LogOptions(data + "/wal"));
+  co_await host.open();
+  const std::string chosen = cli.given.text("--id", "");
+  const Uuid id =
+      chosen.empty()
+          ? host.new_id()
+          : Uuid::parse(chosen).value_or(Uuid::derived(Uuid(), "idempotency key " + chosen));
+  co_await host.start_json(plan::kPlanType, "[" + to_json(wanted) + "," + to_json(values) + "]",
+                           StartOptions().id(id));
+  std::string failed;
+  try {
+    const plan::PlanEnd end = co_await host.result<plan::PlanEnd>(id);
+    for (const plan::UnitView& each : end.units) {
+      cli.out.text(each.state + "  " + each.name + (each.text.empty() ? "" : "  " + each.text) +
+                   "\n");
+    }
+  } catch (const Error& error) {
+    failed = error.what();
+  }
+  co_await host.close();
+  if (failed.empty()) co_return ends::kDone;
+  throw CliFailure{ends::kFailed, failed};
+}
+
+}  // namespace
+
+namespace verb {
+
+Task<int> run(Cli& cli) {
+  const std::string file = cli.given.text("PLAN");
+  if (cli.given.has("--local")) co_return co_await run_here(cli, file);
+  std::string path = "/plans/run";
+  std::string members;
+  if (is_there(file)) {
+    const std::string text = co_await text_of_file(file);
+    members = "\"text\":" + quoted_json(text) + ",\"file\":" + quoted_json(file);
+  } else {
+    if (file.find('/') != std::string::npos) {
+      throw CliFailure{ends::kFailed, "There is no file " + file + "."};
+    }
+    path = "/plans/" + segment_of(file) + "/run";
+  }
+  const Json task = co_await cli.client.post(path, start_body(cli.given, std::move(members)));
+  const std::string id = task["id"].text();
+  if (cli.given.has("--detach")) {
+    cli.out.text(id + "\n");
+    co_return ends::kDone;
+  }
+  co_return co_await watch_task(cli, id);
+}
+
+Task<int> plan_check(Cli& cli) {
+  int worst = ends::kDone;
+  for (const std::string& file : cli.given.all("PLAN")) {
+    const std::string text = co_await text_of_file(file);
+    const plan::Checked checked = plan::check(text, file);
+    if (checked.plan) {
+      cli.out.text(file + ": good, " + std::to_string(checked.plan->steps.size()) + " steps" +
+                   "\n");
+    } else {
+      cli.out.complain(checked.text());
+      worst = ends::kFailed;
+    }
+  }
+  co_return worst;
+}
+
+Task<int> plan_graph(Cli& cli) {
+  const plan::Plan found = co_await plan_of_file(cli.given.text("PLAN"));
+  const std::string as = cli.given.text("--as", "text");
+  std::string text = as == "dot"    ? plan::graph_dot(found)
+                     : as == "json" ? plan::graph_json(found)
+                                    : plan::graph_text(found);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  cli.out.text(text + "\n");
+  co_return ends::kDone;
+}
+
+Task<int> plan_ls(Cli& cli) {
+  const Json all = co_await cli.client.get("/plans");
+  for (const Json& each : all["plans"].elements()) {
+    cli.out.text(each["name"].text() + (each["good"].truth() ? "" : "  (has mistakes)") +
+                 (each["about"].text().empty() ? "" : "  " + each["about"].text()) + "\n");
+  }
+  co_return ends::kDone;
+}
+
+Task<int> plan_output(Cli& cli) {
+  const std::string which = cli.given.has("--errors") ? "err" : "out";
+  const std::string text = co_await cli.client.page(
+      "/api/v1/tasks/" + segment_of(cli.given.text("TASK")) + "/output?which=" + which +
+      "&unit=" + segment_of(cli.given.text("UNIT")) +
+      "&attempt=" + segment_of(cli.given.text("--attempt", "1")));
+  cli.out.text(text);
+  co_return ends::kDone;
+}
+
+}  // namespace verb
+
+}  // namespace tiffany::app
