@@ -9,7 +9,7 @@ set -euo pipefail
 bin=$1 once=${2:-}
 [[ -t 1 ]] || once=--once
 data=$(mktemp -d "${TMPDIR:-/tmp}/tiffany-demo-XXXXXX")
-socket=$data/tiffany.sock ledger=$data/ledger daemon=''
+socket=$data/tiffany.sock ledger=$data/ledger daemon='' port=${TIFFANY_DEMO_PORT:-0}
 shop() { "$bin/examples/shop" --socket "$socket" "$@"; }
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [[ -t 1 ]] || say() { printf '\n%s\n' "$*"; }
@@ -25,14 +25,14 @@ trap 'exit 130' INT TERM
 serve() {
   local out=$data/said line
   rm -f "$out" && mkfifo "$out"
-  "$bin/examples/shop" serve --data "$data" --listen "127.0.0.1:${TIFFANY_DEMO_PORT:-0}" \
-    --log error >"$out" 2>&1 &
+  "$bin/examples/shop" serve --data "$data" --listen "127.0.0.1:$port" --log error >"$out" 2>&1 &
   daemon=$!
   exec 5<"$out"
   while read -r line <&5; do
     printf '  %s\n' "$line"
     case $line in *http://*) address=${line#*http://} address=${address%%,*} && break ;; esac
   done
+  port=${address##*:} # the same after each start
   cat <&5 >/dev/null & # so that it can say more
   disown
 }
@@ -75,7 +75,7 @@ lost=0
 for id in "${ids[@]}" "$big" "$plan"; do
   shop result "$id" --wait --timeout 40s >/dev/null || lost=$((lost + 1))
 done
-shop ps --all
+shop ps --all | cut -c 1-100
 
 say "What the commands of the plan wrote:"
 cat "$ledger"
