@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "durable/flow_state.hpp"
 
 namespace tiffany::plan {
@@ -22,6 +23,10 @@ void read_outputs(std::string_view text, const std::vector<std::string>& names, 
     const std::size_t equals = line.find('=');
     const std::string name(line.substr(0, equals));
     if (line.empty()) continue;
+    if (!detail::is_utf8(line)) {
+      done.problem = "The command wrote a line to $TIFFANY_OUTPUT that is not UTF-8.";
+      return;
+    }
     if (equals == std::string_view::npos ||
         std::find(names.begin(), names.end(), name) == names.end()) {
       done.problem = "The command wrote the line \"" + std::string(line.substr(0, 100)) +

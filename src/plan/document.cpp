@@ -10,6 +10,8 @@
 #include <optional>
 #include <sstream>
 
+#include "base/utf8.hpp"
+
 namespace tiffany::plan {
 namespace {
 
@@ -33,6 +35,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     Node node = made(Node::Kind::scalar, mark);
+    if (!detail::is_utf8(value)) refuse(mark, "This text is not UTF-8. Save the file as UTF-8.");
     node.text = value;
     node.quoted = tag == "!";
     if (!node.quoted && (value == "~" || value == "null")) node.kind = Node::Kind::null;

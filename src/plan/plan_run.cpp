@@ -120,6 +120,8 @@ Durable<void> PlanRun::begin(Unit& unit) {
   }
   unit.command = command_id(flow_.id(), unit.name, ++unit.attempts);
   unit.state = UnitState::running;
+  ++running_;
+  held_.insert(unit.step->locks.begin(), unit.step->locks.end());
   unit.running = co_await begin_command(flow_, services_.commands, unit.name, unit.command,
                                         std::move(spec), unit.step->outputs);
 }
@@ -168,6 +170,8 @@ Durable<void> PlanRun::take_command(Unit& unit, bool may_go_on) {
     done.result.end = exec::CommandEnd::exited;  // it was refused, and has not begun
   }
   unit.running = {};
+  --running_;
+  for (const std::string& lock : unit.step->locks) held_.erase(lock);
   if (good) {
     outputs_[unit.step->name] = std::move(done.outputs);
     end(unit, UnitState::done, "");

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,8 @@ class PlanRun {
   const std::vector<Step>* steps_ = nullptr;  // of the phase
   std::vector<std::unique_ptr<Unit>> units_;  // in the order in which they came to be
   std::map<std::string, std::vector<Unit*>> by_step_;
+  int running_ = 0;             // commands
+  std::set<std::string> held_;  // locks of these
   std::map<std::string, std::map<std::string, std::string>> outputs_;
 };
 

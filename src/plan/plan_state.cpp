@@ -110,16 +110,9 @@ void PlanRun::expand(const Step& step) {
 
 bool PlanRun::may_begin(const Unit& unit) const {
   if (!unit.step->approve.empty()) return true;
-  int running = 0;
-  for (const auto& other : units_) {
-    if (other->state != UnitState::running) continue;
-    ++running;
-    for (const std::string& lock : unit.step->locks) {
-      const std::vector<std::string>& held = other->step->locks;
-      if (std::find(held.begin(), held.end(), lock) != held.end()) return false;
-    }
-  }
-  return running < plan_.at_once;
+  if (running_ >= plan_.at_once) return false;
+  return std::none_of(unit.step->locks.begin(), unit.step->locks.end(),
+                      [&](const std::string& lock) { return held_.count(lock) != 0; });
 }
 
 void PlanRun::end(Unit& unit, UnitState state, std::string text) {

@@ -67,7 +67,7 @@ TEST_F(Supervised, TheEnvironmentIsCleanAndInputIsEmpty) {
 TEST_F(Supervised, ASecretIsInTheEnvironmentOfTheCommandAndNowhereElse) {
   put(at("key"), "s3cret-of-a-file\n");
   setenv("TIFFANY_TEST_TOKEN", "s3cret-of-a-variable", 1);
-  CommandSpec spec = shell("test \"$A$B\" = s3cret-of-a-files3cret-of-a-variable");
+  CommandSpec spec = shell("test \"$A\" = \"$(cat \"$1\")\" && test ${#B} = 20", {at("key")});
   spec.secrets.push_back(Secret::from_file("A", at("key")));
   spec.secrets.push_back(Secret::from_variable("B", "TIFFANY_TEST_TOKEN"));
   EXPECT_EQ(run(kId, spec).text(), "exit code 0");

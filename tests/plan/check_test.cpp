@@ -225,6 +225,8 @@ TEST(PlanCheck, WhatIsNoYamlIsSaidWithItsPlace) {
   EXPECT_NE(mistakes("steps:\n  - {name: a").find("p.yaml:2:1: This is neither YAML nor JSON"),
             std::string::npos)
       << mistakes("steps:\n  - {name: a");
+  EXPECT_NE(mistakes("steps: [{name: a, run: [\"x\xff\"]}]").find("This text is not UTF-8."),
+            std::string::npos);
   EXPECT_NE(mistakes("").find("The plan is empty."), std::string::npos);
   EXPECT_NE(mistakes("[1, 2]").find("The plan is a map of keys and values, and this is a list."),
             std::string::npos);

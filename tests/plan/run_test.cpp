@@ -56,6 +56,12 @@ TEST_F(PlanRunTest, AnOutputThatWasPromisedAndNotGivenFailsTheStep) {
   EXPECT_NE(run().find("The command did not write the output \"x\""), std::string::npos);
 }
 
+TEST_F(PlanRunTest, AnOutputThatIsNoTextFailsTheStep) {
+  read("steps: [{name: a, outputs: [x], run: [do, a]}]");
+  commands.script["a"] = {{.outputs = "x=\xff\n"}};
+  EXPECT_NE(run().find("that is not UTF-8"), std::string::npos);
+}
+
 TEST_F(PlanRunTest, AnIfThatDoesNotHoldSkipsTheStepAndWhatNeedsIt) {
   read(R"(
 params: {n: {type: integer, default: 3}}

@@ -154,11 +154,11 @@ class Watch {
   // The command is its first process: what that leaves behind does not outlive it.
   void end_the_rest() {
     for (int round = 0; round < 500; ++round) {
-      const std::vector<pid_t> left = descendants();
-      if (left.empty()) return;
-      send(left, SIGKILL);
-      while (waitpid(-1, nullptr, WNOHANG) > 0) {
+      pid_t ended = 0;
+      while ((ended = waitpid(-1, nullptr, WNOHANG)) > 0) {
       }
+      if (ended < 0 && errno == ECHILD) return;  // without a child there is nothing below it
+      send(descendants(), SIGKILL);
       if (round > 2) poll(nullptr, 0, 10);
     }
     result_.why = "Processes of the command could not be killed. ";
