@@ -202,10 +202,10 @@ Checked check(std::string_view text, std::string file) {
     }
     if (checked.mistakes.empty()) checked.plan = std::move(plan);
   }
-  std::stable_sort(checked.mistakes.begin(), checked.mistakes.end(),
-                   [](const Mistake& a, const Mistake& b) {
-                     return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-                   });
+  std::sort(
+      checked.mistakes.begin(), checked.mistakes.end(), [](const Mistake& a, const Mistake& b) {
+        return std::tie(a.line, a.column, a.sentence) < std::tie(b.line, b.column, b.sentence);
+      });
   return checked;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "base/utf8.hpp"
 
@@ -107,7 +108,7 @@ class TreeBuilder final : public YAML::EventHandler {
     } else if (!into.key) {
       into.key = std::move(node);
     } else {
-      into.node.members.emplace_back(std::move(*into.key), std::move(node));
+      into.node.members.push_back({std::move(*into.key), std::move(node)});
       into.key.reset();
     }
   }

@@ -3,12 +3,13 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tiffany/plan/check.hpp"
 
 namespace tiffany::plan {
+
+struct NodeMember;
 
 struct Node {
   enum class Kind { null, scalar, list, map };
@@ -17,10 +18,14 @@ struct Node {
   bool quoted = false;  // a scalar that is text, whatever it looks like
   int line = 0;
   int column = 0;
-  std::vector<Node> items;                     // of a list
-  std::vector<std::pair<Node, Node>> members;  // of a map, in the order of the file
+  std::vector<Node> items;          // of a list
+  std::vector<NodeMember> members;  // of a map, in the order of the file
 
   bool is(Kind what) const noexcept { return kind == what; }
+};
+struct NodeMember {
+  Node key;
+  Node value;
 };
 const char* name_of(Node::Kind kind) noexcept;
 

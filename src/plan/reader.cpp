@@ -84,16 +84,16 @@ bool Reader::require_map(const Node& node, const std::string& what,
     return false;
   }
   for (std::size_t i = 0; i < node.members.size(); ++i) {
-    const Node& key = node.members[i].first;
+    const Node& key = node.members[i].key;
     if (!key.is(Node::Kind::scalar)) {
       complain(key, what + " has a key that is " + name_of(key.kind) + ". A key is a word.");
       continue;
     }
     for (std::size_t j = 0; j < i; ++j) {
-      if (node.members[j].first.text != key.text) continue;
+      if (node.members[j].key.text != key.text) continue;
       complain(key, what + " has the key " + shown_value(key.text) +
-                        " twice; the first is in line " +
-                        std::to_string(node.members[j].first.line) + ".");
+                        " twice; the first is in line " + std::to_string(node.members[j].key.line) +
+                        ".");
       break;
     }
     if (known.empty() || std::find(known.begin(), known.end(), key.text) != known.end()) continue;
