@@ -56,6 +56,7 @@ DurableInfo Results::short_info(const HostedTask& entry) {
   DurableInfo info{entry.log.id, entry.type_name, entry.version, entry.status, entry.detail, {}};
   info.began = entry.began;
   info.parent = entry.parent;
+  info.records = entry.log.last_seq;
   if (entry.marks != nullptr) {
     info.key = entry.marks->key;
     info.attributes = Search::json(entry.marks->attributes);

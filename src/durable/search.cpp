@@ -117,6 +117,7 @@ void Search::forget(const HostedTask& entry) noexcept {
 bool Search::fits(const HostedTask& entry, const TaskFilter::Data& filter) const {
   if (filter.type && entry.type_name != *filter.type) return false;
   if (filter.status && entry.status != *filter.status) return false;
+  if (filter.parent && entry.parent != *filter.parent) return false;
   if (filter.key && (entry.marks == nullptr || entry.marks->key != *filter.key)) return false;
   return std::all_of(filter.attributes.begin(), filter.attributes.end(), [&](const auto& wanted) {
     if (entry.marks == nullptr) return false;
@@ -173,10 +174,20 @@ TaskPage Search::find(const TaskFilter& filter, const PageOptions& page) {
     if (places == values->second.end()) return found;
     if (fewest == nullptr || places->second.size() < fewest->size()) fewest = &places->second;
   }
+  if (fewest != nullptr && page.newest) {
+    auto place = after == 0 ? fewest->end() : fewest->lower_bound(after);
+    while (place != fewest->begin() && take(*host_.tasks.by_number(*--place))) continue;
+    return found;
+  }
   if (fewest != nullptr) {
     for (auto place = fewest->upper_bound(after); place != fewest->end(); ++place) {
       if (!take(*host_.tasks.by_number(*place))) break;
     }
+    return found;
+  }
+  if (page.newest) {
+    std::size_t i = after == 0 ? host_.tasks.size() : host_.tasks.first_after(after - 1);
+    while (i > 0 && take(host_.tasks[--i])) continue;
     return found;
   }
   for (std::size_t i = host_.tasks.first_after(after); i < host_.tasks.size(); ++i) {

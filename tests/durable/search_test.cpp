@@ -31,6 +31,11 @@ Durable<int> rounds(Flow& flow) {
   co_await flow.checkpoint(round + 1);
   co_return round;
 }
+Durable<int> convoys(Flow& flow) {
+  auto first = co_await flow.spawn<int>("ships", 7);
+  auto second = co_await flow.spawn<int>("ships", 8);
+  co_return co_await first + co_await second;
+}
 Durable<int> refuses(Flow& flow) {
   int refused = 0;
   const auto attempt = [&](std::string name, const Attribute& value) {
@@ -55,6 +60,7 @@ class SearchTest : public MemoryTest {
       Registry types;
       types.add("ships", 1, ships);
       types.add("rounds", 1, rounds);
+      types.add("convoys", 1, convoys);
       types.add("refuses", 1, refuses);
       return types;
     };
@@ -138,6 +144,44 @@ TEST_P(SearchTest, PagesHaveEachTaskOnceAlsoWhenTasksComeAndGoMeanwhile) {
     EXPECT_EQ(second.tasks.size(), 5u);
     EXPECT_EQ(second.tasks[0].id, ids[5]);
     EXPECT_FALSE(second.next.empty());
+  });
+}
+
+TEST_P(SearchTest, PagesWithTheNewestFirstHaveEachTaskOnceAlsoWhenNewOnesCome) {
+  world.live([&](Host& host) -> Task<void> {
+    std::vector<Uuid> ids;
+    for (int i = 0; i < 10; ++i) {
+      const auto ref = co_await ship(host, i, "Ada");
+      ids.insert(ids.begin(), ref.id());
+    }
+    for (const TaskFilter& filter : {TaskFilter(), TaskFilter().attribute("customer", "Ada")}) {
+      std::vector<Uuid> seen;
+      std::string cursor;
+      do {
+        const TaskPage page = host.tasks(filter, PageOptions(3, cursor).newest_first());
+        for (const DurableInfo& each : page.tasks) seen.push_back(each.id);
+        if (cursor.empty()) co_await ship(host, 10 + static_cast<int>(seen.size()), "Ada");
+        cursor = page.next;
+      } while (!cursor.empty());
+      EXPECT_EQ(seen, ids);
+      ids.insert(ids.begin(), host.tasks(filter, PageOptions(1).newest_first()).tasks[0].id);
+    }
+  });
+}
+
+TEST_P(SearchTest, ChildrenAreFoundByTheirParentAlsoAfterARestart) {
+  const Uuid id = Uuid::derived(Uuid(), "convoy");
+  world.live([&](Host& host) -> Task<void> {
+    co_await ship(host, 1, "Ada");
+    co_await host.start(StartOptions().id(id), convoys);
+    co_await sleep(1h);
+    EXPECT_EQ(count(host, TaskFilter().parent(id)), 2u);
+    EXPECT_EQ(count(host, TaskFilter().parent(Uuid())), 2u) << "those without a parent";
+  });
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(count(host, TaskFilter().parent(id)), 2u);
+    EXPECT_EQ(count(host, TaskFilter().parent(id).type("rounds")), 0u);
+    co_return;
   });
 }
 

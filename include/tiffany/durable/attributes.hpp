@@ -53,6 +53,14 @@ using Attributes = std::map<std::string, Attribute, std::less<>>;
 class TaskFilter {
  public:
   TaskFilter() = default;
+  TaskFilter(const TaskFilter&) = default;
+  TaskFilter(TaskFilter&&) = default;
+  TaskFilter& operator=(const TaskFilter&) = default;
+  // `filter = std::move(filter).type("order")` assigns to itself, and loses nothing.
+  TaskFilter& operator=(TaskFilter&& other) noexcept {
+    if (this != &other) data_ = std::move(other.data_);
+    return *this;
+  }
   TaskFilter&& type(std::string name) && {
     data_.type = std::move(name);
     return std::move(*this);
@@ -65,6 +73,11 @@ class TaskFilter {
     data_.key = std::move(key);
     return std::move(*this);
   }
+  // Children of that task.
+  TaskFilter&& parent(const Uuid& task) && {
+    data_.parent = task;
+    return std::move(*this);
+  }
   TaskFilter&& attribute(std::string name, Attribute value) && {
     data_.attributes.insert_or_assign(std::move(name), std::move(value));
     return std::move(*this);
@@ -74,6 +87,7 @@ class TaskFilter {
     std::optional<std::string> type{};
     std::optional<DurableStatus> status{};
     std::optional<std::string> key{};
+    std::optional<Uuid> parent{};
     Attributes attributes{};
   };
   const Data& data() const noexcept { return data_; }
@@ -82,18 +96,24 @@ class TaskFilter {
   Data data_;
 };
 
-// `cursor` is TaskPage::next of the page before; empty: the first page. 1 to 10,000 tasks.
+// `cursor` is TaskPage::next of the page before, in the same order; empty: the first page. 1 to
+// 10,000 tasks.
 class PageOptions {
  public:
   explicit PageOptions(std::size_t most = 100, std::string cursor = {})
       : size(most), after(std::move(cursor)) {}
+  PageOptions&& newest_first(bool yes = true) && {
+    newest = yes;
+    return std::move(*this);
+  }
   std::size_t size;
   std::string after;
+  bool newest = false;
 };
 
 struct TaskPage {
-  // In the order in which they came to be. `detail` of a task that had ended when the log was
-  // opened is empty: Host::info reads it.
+  // In the order in which they came to be, or the reverse of it. `detail` of a task that had ended
+  // when the log was opened is empty: Host::info reads it.
   std::vector<DurableInfo> tasks;
   // Of the next page; empty: there is none. Stays valid when tasks come and go, also after a
   // restart as long as the last task of this page is in the log.

@@ -33,11 +33,12 @@ struct DurableInfo {
   std::string type;
   int version = 0;
   DurableStatus status = DurableStatus::running;
-  std::string detail;  // the result as JSON, or why
-  std::string key;     // StartOptions::key; empty: none
+  std::string detail;           // the result as JSON, or why
+  std::string key;              // StartOptions::key; empty: none
   std::int64_t began = 0;       // when it was started; microseconds since 1970
   Uuid parent{};                // nil: none
   std::string attributes = "";  // a JSON object; empty: none
+  std::uint64_t records = 0;    // the number of its last record; zero: it has left the log
 };
 
 struct Recovery {
@@ -81,7 +82,7 @@ class HostOptions {
   // costs, never what it does.
   static constexpr std::size_t kAllTasks = static_cast<std::size_t>(-1);
   std::size_t hot_tasks = kAllTasks;
-  Retention keep{};  // of the archive, when the log is compacted by itself
+  Retention keep{};                // of the archive, when the log is compacted by itself
   HostWatcher* watcher = nullptr;  // outlives the host (durable/host_view.hpp)
   // Told of starts, signals, steps and ends, and asked (durable/interceptor.hpp).
   std::vector<std::shared_ptr<Interceptor>> interceptors{};

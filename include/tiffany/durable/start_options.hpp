@@ -19,6 +19,14 @@ namespace tiffany {
 class StartOptions {
  public:
   StartOptions() = default;
+  StartOptions(const StartOptions&) = default;
+  StartOptions(StartOptions&&) = default;
+  StartOptions& operator=(const StartOptions&) = default;
+  // `options = std::move(options).key("Ada")` assigns to itself, and loses nothing.
+  StartOptions& operator=(StartOptions&& other) noexcept {
+    if (this != &other) data_ = std::move(other.data_);
+    return *this;
+  }
 
   // An id of the caller's choice: a second start with the same one is the same task. See
   // Host::start_as.
