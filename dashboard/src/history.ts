@@ -123,7 +123,16 @@ export function storyOf(records: TaskRecord[]): Story {
       case 'StepStart': {
         const step = add(record.step!, 'step', record);
         const last = step.attempts.at(-1);
+        // An attempt that was planned is told again when it begins.
+        if (last && last.number === record.attempt) {
+          last.began = Math.max(last.began, time);
+          break;
+        }
         if (last && last.ended === undefined) last.ended = time;
+        // A first attempt that did not wait for anything has no record of its own.
+        if (!last && (record.attempt ?? 1) > 1) {
+          step.attempts.push({ number: record.attempt! - 1, began: time, ended: time });
+        }
         const began = record.due ? micros(record.due) : time;
         step.attempts.push({ number: record.attempt ?? 1, began });
         break;

@@ -81,6 +81,18 @@ test('a step has its attempts, its end and its place', () => {
   assert.ok(bars[2].open);
 });
 
+test('a first attempt without a record of its own is counted, too', () => {
+  const story = page.storyOf([
+    { seq: 2, ts: at(1), type: 'StepStart', step: 'ring#1', attempt: 2, due: at(2) },
+    { seq: 3, ts: at(2), type: 'StepStart', step: 'ring#1', attempt: 3, due: at(4) },
+    { seq: 4, ts: at(4), type: 'StepEnd', step: 'ring#1', result: 'answered', attempts: 3 },
+  ]);
+  assert.deepEqual(
+    story.asked[0].attempts.map((each) => each.number),
+    [1, 2, 3],
+  );
+});
+
 test('what was forgotten by a retry is not shown', () => {
   const story = page.storyOf([
     { seq: 1, ts: at(0), type: 'StepEnd', step: 'a#1', result: 1 },

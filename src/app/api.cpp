@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/web.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/world.hpp"
@@ -278,8 +279,12 @@ Task<void> Api::handle_known(http::Exchange& exchange) {
     if (who.role < Role::viewer) throw HttpError(401, "Metrics need the token of a viewer.");
     co_return co_await pages_.handle(exchange);
   }
+  if (auto file = web_answer(exchange.request(), parts.settings.text("web_root"))) {
+    co_return co_await exchange.respond(std::move(*file));
+  }
   if (path != kApi && !path.starts_with(std::string(kApi) + "/")) {
-    throw HttpError(404, "There is no " + std::string(path) + " here; the API is below /api/v1.");
+    throw HttpError(404, "There is no " + std::string(path) +
+                             " here; the dashboard is at /, the API below /api/v1.");
   }
   ApiCall call(*this, exchange, who);
   const Route& route = find_route(call);

@@ -18,7 +18,7 @@ constexpr std::array kRoutes{
           "", "", "Types", calls::types},
 
     Route{"GET", "/tasks", kLook, false, "A page of tasks of the log, with counts by status",
-          "status,type,key,attribute,limit,after", "", "TaskPage", calls::list_tasks},
+          "status,type,key,parent,attribute,order,limit,after", "", "TaskPage", calls::list_tasks},
     Route{"POST", "/tasks", kOperate, true,
           "Starts a task; the same id, or the same Idempotency-Key, is the same task", "", "Start",
           "Task", calls::start_task},

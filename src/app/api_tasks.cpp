@@ -53,6 +53,11 @@ TaskFilter filter_of(const ApiCall& call) {
   if (const auto status = call.query("status")) {
     set().status(status_named(*status));
   }
+  if (const auto parent = call.query("parent")) {
+    const std::optional<Uuid> id = Uuid::parse(*parent);
+    if (!id) throw HttpError(400, "parent is \"" + *parent + "\", which is no whole UUID.");
+    filter = std::move(filter).parent(*id);
+  }
   if (const auto attribute = call.query("attribute")) {
     auto [name, value] = attribute_of(*attribute);
     set().attribute(std::move(name), std::move(value));
@@ -183,6 +188,7 @@ void write_task(JsonWriter& out, const DurableInfo& task) {
   out.member("version", task.version);
   out.member("status", tiffany::name_of(task.status));
   write_time(out, "began", task.began);
+  if (task.records > 0) out.member("records", task.records);
   if (!task.key.empty()) out.member("key", task.key);
   if (task.parent != Uuid()) out.member("parent", task.parent.text());
   if (!task.attributes.empty()) {
@@ -203,8 +209,13 @@ Task<Response> list_tasks(ApiCall& call) {
   const Host& host = call.api.parts.host;
   const std::size_t limit = call.query_number("limit", 100, 1000);
   if (limit == 0) throw HttpError(400, "limit is 0: say a number from 1 to 1000.");
-  const TaskPage page =
-      host.tasks(filter_of(call), PageOptions(limit, call.query("after").value_or("")));
+  const std::string order = call.query("order").value_or("oldest");
+  if (order != "oldest" && order != "newest") {
+    throw HttpError(400, "order is \"" + order + "\": say oldest or newest.");
+  }
+  const TaskPage page = host.tasks(
+      filter_of(call),
+      PageOptions(limit, call.query("after").value_or("")).newest_first(order == "newest"));
   co_return json_answer(200, json_text([&](JsonWriter& out) {
                           out.begin_object();
                           out.key("tasks");

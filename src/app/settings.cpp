@@ -35,6 +35,7 @@ constexpr std::array kSettings{
     Setting{"connections", "10000", "connections of the API at a time"},
     Setting{"body_bytes", "8388608", "the longest body of a request"},
     Setting{"runner", "", "path of tiffany-run; without it, beside this program or in /usr/lib"},
+    Setting{"web_root", "", "directory of the dashboard's files; empty: those in the program"},
     Setting{"plans", "", "directory with plans that can be run by their names"},
 };
 
