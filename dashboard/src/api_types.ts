@@ -195,3 +195,57 @@ export type Tokens = {
 export type Backup = {
   to: string;
 };
+
+export type PlanText = {
+  text: string;
+  file?: string;
+};
+
+export type PlanCheck = {
+  good: boolean;
+  mistakes: Array<{
+    line?: number;
+    column?: number;
+    sentence?: string;
+  }>;
+  params?: Array<Record<string, unknown>>;
+  graph?: Record<string, unknown>;
+};
+
+export type RunPlan = {
+  text: string;
+  file?: string;
+  params?: Record<string, unknown>;
+  id?: string;
+  key?: string;
+  priority?: number;
+  timeout?: string;
+  attributes?: Record<string, unknown>;
+};
+
+export type RunKnownPlan = {
+  params?: Record<string, unknown>;
+  id?: string;
+  key?: string;
+  priority?: number;
+  timeout?: string;
+  attributes?: Record<string, unknown>;
+};
+
+export type Plans = {
+  plans: Array<Record<string, unknown>>;
+};
+
+export type PlanState = {
+  task?: string;
+  name?: string;
+  graph: Record<string, unknown>;
+  units: Array<Record<string, unknown>>;
+};
+
+export type Decide = {
+  unit?: string;
+  approved?: boolean;
+  digest?: string;
+  note?: string;
+};

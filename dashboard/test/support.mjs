@@ -1,0 +1,204 @@
+// A real daemon (tests/app/dashboard_daemon.cpp) and Debian's Chromium, for the browser tests.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+export const dashboard = fileURLToPath(new URL('..', import.meta.url));
+const require = createRequire(import.meta.url);
+
+// The program under test: TIFFANY_DAEMON, or what was built last.
+function program() {
+  const named = process.env.TIFFANY_DAEMON;
+  if (named) return named;
+  for (const preset of ['release', 'debug', 'asan', 'clang']) {
+    const path = join(dashboard, '..', 'build', preset, 'tests', 'dashboard_daemon');
+    if (existsSync(path)) return path;
+  }
+  throw new Error('dashboard_daemon is not built: ./dev build, or name it in TIFFANY_DAEMON');
+}
+
+export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// Until `look` gives something true, or 20 seconds are over.
+export async function until(look, what = 'it') {
+  const end = Date.now() + 20_000;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`waited 20 seconds for ${what}`);
+    await sleep(20);
+  }
+}
+
+export class Daemon {
+  constructor() {
+    this.data = mkdtempSync(join(tmpdir(), 'tiffany-web-'));
+    this.port = 0;
+  }
+
+  async start() {
+    const words = ['serve', '--data', this.data, '--listen', `127.0.0.1:${this.port}`];
+    this.process = spawn(program(), words, { stdio: ['ignore', 'pipe', 'inherit'] });
+    let said = '';
+    await new Promise((done, failed) => {
+      this.process.stdout.on('data', (text) => {
+        said += text;
+        const found = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(said);
+        if (!found) return;
+        this.port = Number(found[1]);
+        done();
+      });
+      this.process.on('exit', (code) => failed(new Error(`the daemon ended (${code}): ${said}`)));
+    });
+    this.token = readFileSync(join(this.data, 'admin.token'), 'utf8').trim();
+    return this;
+  }
+
+  get origin() {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  async end(signal = 'SIGKILL') {
+    const ended = new Promise((done) => this.process.once('exit', done));
+    this.process.kill(signal);
+    await ended;
+  }
+
+  async close() {
+    if (this.process.exitCode === null && this.process.signalCode === null) await this.end();
+    rmSync(this.data, { recursive: true, force: true });
+  }
+
+  async ask(method, path, body, token = this.token) {
+    const answer = await fetch(this.origin + path, {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await answer.text();
+    return { status: answer.status, text, json: text.startsWith('{') ? JSON.parse(text) : null };
+  }
+  async get(path) {
+    return (await this.ask('GET', '/api/v1' + path)).json;
+  }
+  async post(path, body = {}) {
+    return (await this.ask('POST', '/api/v1' + path, body)).json;
+  }
+
+  // An order of 1000 and more waits for an approval.
+  async order(id, amount, more = {}) {
+    const made = await this.post('/tasks', {
+      type: 'order',
+      arguments: [{ id, amount }],
+      ...more,
+    });
+    if (!made.id) throw new Error(JSON.stringify(made));
+    return made.id;
+  }
+  async waiting(id, amount = 5000, more = {}) {
+    const task = await this.order(id, amount, more);
+    const promise = await until(async () => {
+      const { waits } = await this.get(`/tasks/${task}`);
+      return waits.find((each) => each.kind === 'promise')?.id;
+    }, 'the approval to be asked for');
+    return { task, promise };
+  }
+  async newToken(name, role) {
+    return (await this.post('/tokens', { name, role })).token;
+  }
+}
+
+// The way between a browser and the daemon, which can be cut.
+export class Cable {
+  constructor(daemon) {
+    this.ends = new Set();
+    this.whole = true;
+    this.server = createServer((near) => {
+      if (!this.whole) return near.destroy();
+      const far = connect(daemon.port, '127.0.0.1');
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ]) {
+        this.ends.add(one);
+        one.pipe(other);
+        one.on('error', () => other.destroy());
+        one.on('close', () => {
+          this.ends.delete(one);
+          other.destroy();
+        });
+      }
+    });
+  }
+  async start() {
+    await new Promise((done) => this.server.listen(0, '127.0.0.1', done));
+    this.origin = `http://127.0.0.1:${this.server.address().port}`;
+    return this;
+  }
+  cut() {
+    this.whole = false;
+    for (const each of this.ends) each.destroy();
+  }
+  mend() {
+    this.whole = true;
+  }
+  close() {
+    this.cut();
+    this.server.close();
+  }
+}
+
+const executable = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => existsSync(path));
+
+export async function openBrowser() {
+  return chromium.launch({
+    executablePath: process.env.TIFFANY_CHROMIUM ?? executable,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+}
+
+// A tab with the token of the daemon. `complaints` has what must not be there in any test: errors
+// of the page or the console, and requests to elsewhere.
+export async function openTab(browser, daemon, options = {}) {
+  const { hash = '#/tasks', token = daemon.token, origin = daemon.origin, ...rest } = options;
+  const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, ...rest });
+  const page = await context.newPage();
+  page.complaints = [];
+  page.on('pageerror', (error) => page.complaints.push(`error: ${error.stack}`));
+  page.on('console', (message) => {
+    // What the browser itself says about an answer that is no success is no error of the page.
+    if (message.type() !== 'error' || /Failed to load resource/.test(message.text())) return;
+    page.complaints.push(`console: ${message.text()}`);
+  });
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(origin) && !url.startsWith('blob:')) {
+      page.complaints.push(`a request left the origin: ${url}`);
+    }
+  });
+  page.setDefaultTimeout(20_000);
+  await page.goto(`${origin}/#token=${token}`);
+  await page.getByText('● live').waitFor();
+  if (hash !== '#/tasks') await page.goto(`${origin}/${hash}`);
+  return page;
+}
+
+// What axe-core finds that is serious or critical.
+export async function violations(page) {
+  await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+  const found = await page.evaluate(() =>
+    globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }),
+  );
+  return found.violations
+    .filter((each) => each.impact === 'serious' || each.impact === 'critical')
+    .map((each) => `${each.id}: ${each.help}: ${each.nodes.map((node) => node.html).join(' | ')}`);
+}

@@ -1,0 +1,110 @@
+// The view of one task.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Daemon, openBrowser, openTab, until } from './support.mjs';
+
+let daemon;
+let browser;
+before(async () => {
+  daemon = await new Daemon().start();
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser.close();
+  await daemon.close();
+});
+
+test('why a task is stuck, at which line, and what it did before: one click', async () => {
+  const { task } = await daemon.waiting('stuck');
+  const page = await openTab(browser, daemon);
+  await page.locator(`tr[data-task="${task}"] a`).click();
+  const waits = page.locator('.card', { hasText: 'Waits for' }).first();
+  await waits.getByText('promise approval#1').waitFor();
+  assert.match(await waits.textContent(), /at \w+\.cpp:\d+/);
+  const row = page.getByRole('row', { name: /charge#1/ });
+  assert.match(await row.textContent(), /step.*done.*\w+\.cpp:\d+.*payment-stuck/);
+  await page.getByRole('button', { name: 'stage?' }).click();
+  await page.getByText('"waiting for approval"').waitFor();
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('the timeline has a bar of the right colour for what was and what is', async () => {
+  const { task } = await daemon.waiting('bars');
+  const page = await openTab(browser, daemon, { hash: `#/task/${task}` });
+  const canvas = page.locator('.timeline canvas');
+  await until(async () => (await canvas.getAttribute('data-bars')) === '2', 'two bars');
+  // The right end of the second row is the promise, which is still open.
+  const seen = () =>
+    page.evaluate(() => {
+      const box = document.querySelector('.timeline canvas');
+      const data = box.getContext('2d').getImageData(0, 0, box.width, box.height).data;
+      const all = new Set();
+      for (let i = 0; i < data.length; i += 4) {
+        all.add(
+          `#${[...data.slice(i, i + 3)].map((n) => n.toString(16).padStart(2, '0')).join('')}`,
+        );
+      }
+      const style = getComputedStyle(box);
+      const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+      return {
+        step: all.has(colour('step')),
+        promise: all.has(colour('promise')),
+        failed: all.has(colour('failed')),
+      };
+    });
+  assert.deepEqual(await seen(), { step: true, promise: true, failed: false });
+  await canvas.focus();
+  await page.keyboard.press('+');
+  await page.keyboard.press('ArrowRight');
+  await canvas.click({ position: { x: 40, y: 32 } });
+  await page.getByRole('button', { name: 'retry from here' }).waitFor();
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('the history has every record, also raw, and new ones come by themselves', async () => {
+  const { task, promise } = await daemon.waiting('history');
+  const page = await openTab(browser, daemon, { hash: `#/task/${task}/history` });
+  const rows = page.locator('.records tbody tr');
+  await until(async () => (await rows.count()) === 4, 'four records');
+  await page.getByRole('button', { name: 'Raw record 4' }).click();
+  await page.getByText(`"promise": "${promise}"`).waitFor();
+  await page.getByRole('button', { name: 'Raw record 4' }).click();
+  await daemon.post(`/promises/${promise}`, { value: false });
+  await until(async () => (await rows.count()) >= 6, 'the records of the end');
+  await page.getByText('TaskExit').waitFor();
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a task that has ended is replayed, forked and retried from a step', async () => {
+  const { task, promise } = await daemon.waiting('again');
+  await daemon.post(`/promises/${promise}`, { value: false });
+  await daemon.get(`/tasks/${task}/result?wait=10s`);
+  const page = await openTab(browser, daemon, { hash: `#/task/${task}/replay` });
+  await page.locator('[data-agrees="true"]').waitFor();
+  await page.getByRole('button', { name: 'step ▶' }).click();
+  await page.keyboard.press('ArrowRight');
+  await page.locator('[data-cursor="2"]').waitFor();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('button', { name: 'charge#1' }).click();
+  await page.getByRole('button', { name: 'fork from here' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Fork at charge#1' }).click();
+  await page.waitForURL((url) => !url.hash.includes(task));
+  const fork = /task\/([0-9a-f-]{36})/.exec(page.url())[1];
+  assert.equal((await daemon.get(`/tasks/${fork}`)).type, 'order');
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a task that is not there is said, with a way back', async () => {
+  const page = await openTab(browser, daemon, {
+    hash: '#/task/12345678-1234-1234-1234-123456789012',
+  });
+  await page.getByText('There is no such task').waitFor();
+  await page.getByRole('link', { name: 'All tasks' }).click();
+  await page.getByRole('group', { name: 'Tasks by status' }).waitFor();
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});

@@ -1,0 +1,155 @@
+// Every view, in both themes: no serious violation of WCAG AA, nothing in the console, no request
+// to elsewhere. With TIFFANY_PICTURES=<directory>, a picture of each is left there.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Daemon, openBrowser, openTab, until, violations } from './support.mjs';
+
+let daemon;
+let browser;
+const known = {};
+before(async () => {
+  daemon = await new Daemon().start();
+  browser = await openBrowser();
+  for (let i = 0; i < 12; i += 1)
+    await daemon.order(`a${i}`, 100 + i, { key: `customer-${i % 4}` });
+  for (let i = 0; i < 3; i += 1)
+    Object.assign(known, await daemon.waiting(`b${i}`, 2400 + i * 700));
+  const paused = await daemon.waiting('held', 1500);
+  await daemon.post(`/tasks/${paused.task}/pause`, { reason: 'the bank asked for it' });
+  const gone = await daemon.waiting('gone', 1500);
+  await daemon.post(`/tasks/${gone.task}/cancel`, { reason: 'the customer changed her mind' });
+  await daemon.post('/schedules', {
+    name: 'nightly',
+    type: 'order',
+    arguments: [{ id: 'night', amount: 5 }],
+    cron: '0 3 * * *',
+  });
+  await daemon.newToken('screen-in-the-hall', 'viewer');
+  const { tasks } = await daemon.get('/tasks?limit=1');
+  known.done = tasks[0].id;
+  await daemon.get(`/tasks/${known.done}/result?wait=20s`);
+});
+after(async () => {
+  await browser.close();
+  await daemon.close();
+});
+
+const views = {
+  tasks: ['#/tasks', 'Table of tasks'],
+  task: ['#/task/DONE', 'Table of steps'],
+  stuck: ['#/task/WAITS', 'Table of steps'],
+  history: ['#/task/DONE/history', 'Records'],
+  graph: ['#/task/DONE/graph', null],
+  replay: ['#/task/DONE/replay', 'Events'],
+  approvals: ['#/approvals', 'What is asked'],
+  problems: ['#/problems', 'Problems'],
+  scheduler: ['#/scheduler', 'Scheduler'],
+  schedules: ['#/schedules', 'Schedules'],
+  start: ['#/start', 'Start a task'],
+  settings: ['#/settings', 'Audit'],
+};
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const [name, [hash, region]] of Object.entries(views)) {
+    test(`${name}, ${colorScheme}`, async () => {
+      const to = hash.replace('DONE', known.done).replace('WAITS', known.task);
+      const page = await openTab(browser, daemon, { colorScheme, hash: to });
+      if (region) await page.getByRole('region', { name: region }).first().waitFor();
+      else await page.locator('.empty, .graph').first().waitFor();
+      if (name === 'scheduler')
+        await page
+          .getByText(/slices?/i)
+          .first()
+          .waitFor();
+      assert.deepEqual(await violations(page), []);
+      if (process.env.TIFFANY_PICTURES) {
+        if (name === 'scheduler') await page.waitForTimeout(8000);
+        await page.screenshot({
+          path: `${process.env.TIFFANY_PICTURES}/${name}-${colorScheme}.png`,
+        });
+      }
+      await page.context().close();
+      assert.deepEqual(page.complaints, []);
+    });
+  }
+}
+
+test('dialogs, the palette and the help have no violation either', async () => {
+  const page = await openTab(browser, daemon, { hash: `#/task/${known.task}` });
+  await page.getByRole('button', { name: 'cancel' }).click();
+  await page
+    .getByRole('dialog')
+    .getByText(/Cancel order/)
+    .first()
+    .waitFor();
+  assert.deepEqual(await violations(page), []);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('option').first().waitFor();
+  assert.deepEqual(await violations(page), []);
+  await page.keyboard.press('Escape');
+  await page.locator('body').press('?');
+  await page.getByRole('heading', { name: 'Keys' }).waitFor();
+  assert.deepEqual(await violations(page), []);
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('the palette reaches a task, a view and an action', async () => {
+  const page = await openTab(browser, daemon);
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type(known.task.slice(0, 8));
+  await page
+    .getByRole('option', { name: known.task.slice(0, 8) })
+    .first()
+    .waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByText('Waits for', { exact: true }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('pause this');
+  await page.getByRole('option', { name: 'pause this task' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page
+    .getByRole('dialog')
+    .getByText(/Pause order/)
+    .first()
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('sched');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Scheduler' }).waitFor();
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a schedule is made, run and removed; a token is made, shown once and removed', async () => {
+  const page = await openTab(browser, daemon, { hash: '#/schedules' });
+  await page.getByRole('button', { name: 'New schedule' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('hourly');
+  await dialog.getByLabel('Arguments').fill('[{"id":"h","amount":1}]');
+  await dialog.getByLabel('or every').fill('1h');
+  await dialog.getByRole('button', { name: 'Make the schedule' }).click();
+  await page.getByRole('button', { name: 'run now hourly' }).click();
+  await until(async () => {
+    const { schedules } = await daemon.get('/schedules');
+    return schedules.find((each) => each.name === 'hourly')?.runs === 1;
+  }, 'the run');
+  await page.getByRole('button', { name: 'remove hourly' }).click();
+  await dialog.getByRole('button', { name: 'Remove the schedule hourly' }).click();
+  await page.getByRole('button', { name: 'run now hourly' }).waitFor({ state: 'detached' });
+  await page.goto(`${daemon.origin}/#/settings`);
+  await page.getByRole('button', { name: 'New token' }).click();
+  await dialog.getByLabel('Name').fill('ada');
+  await dialog.getByRole('button', { name: 'Make the token' }).click();
+  const made = await page.getByText('shown this once').locator('code').textContent();
+  assert.equal((await daemon.ask('GET', '/api/v1/info', undefined, made)).json.role, 'viewer');
+  await page.getByRole('button', { name: 'remove the token ada', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Remove the token ada' }).click();
+  await until(
+    async () => (await daemon.ask('GET', '/api/v1/info', undefined, made)).status === 401,
+  );
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
