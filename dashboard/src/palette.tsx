@@ -1,6 +1,6 @@
 // Ctrl-K: every view, type, task and action of the task that is shown, by typing a part of it.
 import { signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask, can } from './actions';
 import { get } from './api';
 import type { Task, TaskPage, Types } from './api_types';
@@ -34,7 +34,8 @@ async function choices(): Promise<Choice[]> {
   const found = [...views];
   if (route.value.view === 'task') {
     const task = await get<Task>(`/tasks/${route.value.parts[0]}`);
-    for (const verb of ['pause', 'resume', 'cancel', 'kill'] as const) {
+    // Each is put in front of those before it.
+    for (const verb of ['kill', 'cancel', 'resume', 'pause'] as const) {
       if (can(verb, task)) {
         found.unshift({
           label: `${verb} this task`,
@@ -68,22 +69,22 @@ function fits(choice: Choice, words: string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
+// A new one each time, so that nothing that is typed is lost to what was typed before.
 export function Palette() {
-  const open = paletteOpen.value;
+  return paletteOpen.value ? <OpenPalette /> : null;
+}
+
+function OpenPalette() {
   const box = useRef<HTMLDialogElement>(null);
   const [all, setAll] = useState<Choice[]>(views);
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
+  useLayoutEffect(() => box.current?.showModal(), []);
   useEffect(() => {
-    if (!open) return;
-    setText('');
-    setAt(0);
-    if (!box.current?.open) box.current?.showModal();
     choices()
       .then(setAll)
       .catch(() => setAll(views)); // the header says that nobody answers
-  }, [open]);
-  if (!open) return null;
+  }, []);
   const close = () => (paletteOpen.value = false);
   const found = all
     .filter((each) => fits(each, text.toLowerCase().split(/\s+/).filter(Boolean)))

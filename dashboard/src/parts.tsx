@@ -1,7 +1,7 @@
 // What several views are made of.
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from './api';
 import type { Status } from './api_types';
 import { refresh } from './live';
@@ -140,7 +140,7 @@ export function Dialog() {
   const box = useRef<HTMLDialogElement>(null);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
-  useEffect(() => {
+  useLayoutEffect(() => {
     setProblem('');
     setBusy(false);
     if (asked && !box.current?.open) box.current?.showModal();

@@ -35,7 +35,7 @@ test('a newcomer is told how to start a task, and starts one with a form', async
 
 test('a task that comes to be is shown without a reload, and so is its end', async () => {
   const page = await openTab(browser, daemon);
-  const id = await daemon.order('live', 5);
+  const id = await daemon.order('live', 5000);
   await rowOf(page, id).locator('.badge.running').waitFor();
   await daemon.post(`/tasks/${id}/kill`, { reason: 'test' });
   await rowOf(page, id).locator('.badge.cancelled').waitFor();
