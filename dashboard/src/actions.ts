@@ -29,8 +29,6 @@ export function can(verb: Verb, task: Task): boolean {
   return true;
 }
 
-export const commandOf = (verb: string, id: string): string => `tiffany ${verb} ${id}`;
-
 function nameOf(task: Task): string {
   return `${task.type} ${shortId(task.id)}`;
 }
@@ -122,5 +120,5 @@ export function askToRemove(what: string, path: string, words: string): void {
 }
 
 export function startCommand(type: string, args: unknown): string {
-  return `tiffany start ${quoted(type)} ${quoted(JSON.stringify(args))}`;
+  return `tiffany start ${quoted(type)} --arguments ${quoted(JSON.stringify(args))}`;
 }

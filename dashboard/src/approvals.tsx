@@ -7,7 +7,7 @@ import { storyOf, useRecords } from './history';
 import { changed, refresh, useAsk } from './live';
 import { Copy, Empty, Failure, isTyping, Json, say, TaskLink, When } from './parts';
 import { refine, route } from './route';
-import { shortId } from './text';
+import { quoted, shortId } from './text';
 
 type Open = Promises['promises'][number];
 
@@ -59,7 +59,6 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
   });
-  const body = yesOrNo ? '{"value":true}' : '{"value":…}';
   return (
     <section class="card decide" aria-label="What is asked">
       <h2>
@@ -133,7 +132,9 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
         <button type="button" onClick={next}>
           Next <kbd>n</kbd>
         </button>
-        <Copy text={`tiffany complete ${promise.id} ${yesOrNo ? 'true' : body}`} />
+        <Copy
+          text={`tiffany complete ${promise.id} ${yesOrNo ? 'true' : quoted(value || 'null')}`}
+        />
       </div>
     </section>
   );

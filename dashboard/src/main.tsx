@@ -158,8 +158,8 @@ function SignIn() {
         </button>
         <p class="dim">
           The first one is in the file <code>admin.token</code> in the directory of the data;{' '}
-          <code>tiffany token create NAME viewer</code> makes others. It is kept until this tab is
-          closed.
+          <code>tiffany tokens create --role viewer NAME</code> makes others. It is kept until this
+          tab is closed.
         </p>
       </form>
     </main>

@@ -108,7 +108,7 @@ export function Records({ task }: { task: Task }) {
         <button type="button" disabled={!at} onClick={() => refine({ at: undefined })}>
           Newest
         </button>
-        <Copy text={`tiffany history ${task.id}`} />
+        <Copy text={`tiffany logs ${task.id}`} />
       </div>
       {page.error && !page.data && <Failure error={page.error} />}
       <div class="scroll" tabIndex={0} role="region" aria-label="Records">

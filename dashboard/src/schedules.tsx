@@ -73,7 +73,7 @@ export function Schedules() {
         <h1>Schedules</h1>
         <span class="grow" />
         {add}
-        <Copy text="tiffany schedules" />
+        <Copy text="tiffany schedule ls" />
       </div>
       <div class="scroll" tabIndex={0} role="region" aria-label="Table of schedules">
         <table>

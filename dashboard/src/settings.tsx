@@ -227,7 +227,7 @@ export function SettingsView() {
         <Empty title="Tokens, audit and settings are for admins">
           <p>
             Your token is {you?.role === 'operator' ? "an operator's" : "a viewer's"}. An admin
-            makes others: <code>tiffany token create NAME admin</code>
+            makes others: <code>tiffany tokens create --role admin NAME</code>
           </p>
         </Empty>
       )}

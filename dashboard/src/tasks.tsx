@@ -22,7 +22,7 @@ function commandOf(filter: Record<string, string>): string {
   const flags = ['status', 'type', 'key', 'attribute']
     .filter((name) => filter[name])
     .map((name) => ` --${name} ${quoted(filter[name])}`);
-  return 'tiffany ps' + flags.join('');
+  return 'tiffany ps --all' + flags.join('');
 }
 
 function StatusCounts({ chosen }: { chosen: string }) {
@@ -360,7 +360,7 @@ function NoTasks({ filtered }: { filtered: boolean }) {
         A task is one run of a type that this program registered.{' '}
         <a href={link('start')}>Start one</a> here, or on the command line:
       </p>
-      <pre class="json">tiffany start TYPE '[ARGUMENTS]'</pre>
+      <pre class="json">tiffany start TYPE NAME=VALUE</pre>
     </Empty>
   );
 }

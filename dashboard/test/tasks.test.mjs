@@ -24,7 +24,7 @@ test('a newcomer is told how to start a task, and starts one with a form', async
   await page.getByLabel('amount').fill('5000');
   const command = page.getByRole('button', { name: 'Copy as command' });
   const title = await command.getAttribute('title');
-  assert.match(title, /tiffany start order '\[\{"id":"form","amount":5000\}\]'/);
+  assert.match(title, /tiffany start order --arguments '\[\{"id":"form","amount":5000\}\]'/);
   await page.getByRole('button', { name: 'Start order' }).click();
   await page.getByText('Waits for', { exact: true }).waitFor();
   const { tasks } = await daemon.get('/tasks');
