@@ -1,5 +1,8 @@
 // Commands about plans.
 #include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +10,8 @@
 #include "app/cli.hpp"
 #include "app/plans.hpp"
 #include "app/settings.hpp"
+#include "base/shown_text.hpp"
+#include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/exec/commands.hpp"
 #include "tiffany/io/file.hpp"
@@ -16,6 +21,8 @@
 
 namespace tiffany::app {
 namespace {
+
+using detail::shown;
 
 constexpr std::size_t kLongestPlanFile = std::size_t{1} << 20;
 
@@ -43,16 +50,36 @@ Task<std::string> text_of_file(std::string path) {
   throw CliFailure{ends::kFailed, failed};
 }
 
+Paint paint_of_unit(std::string_view state) noexcept {
+  if (state == "done") return paint_of_status("completed");
+  if (state == "failed") return paint_of_status("failed");
+  if (state == "awaiting approval") return paint_of_status("paused");
+  return Paint::plain;
+}
+
 bool is_there(const std::string& path) {
   return World::current().files().access(path.c_str(), 0) == 0;
 }
 
-// The plan of a file, or its mistakes as a failure.
+// All of them, a line for each.
+struct PlanMistakes {
+  std::string lines;
+};
+
+// The plan of a file, or its mistakes.
 Task<plan::Plan> plan_of_file(std::string path) {
   const std::string text = co_await text_of_file(path);
   const plan::Checked checked = plan::check(text, std::move(path));
-  if (!checked.plan) throw CliFailure{ends::kFailed, checked.text()};
+  if (!checked.plan) throw PlanMistakes{checked.text()};
   co_return *checked.plan;
+}
+
+void complain_of_all(const Cli& cli, std::string_view lines) {
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    if (end > 0) cli.out.complain(lines.substr(0, end));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
 }
 
 std::string start_body(const Given& given, std::string members) {
@@ -99,13 +126,72 @@ Task<int> run_here(Cli& cli, std::string file) {
   throw CliFailure{ends::kFailed, failed};
 }
 
+std::string unit_line(const Output& out, const Json& unit) {
+  const std::string& state = unit["state"].text();
+  const std::int64_t begun = unit["begun_us"].number();
+  const std::int64_t ended = unit["ended_us"].number();
+  std::string text = out.painted(state, paint_of_unit(state));
+  text += std::string(state.size() < 18 ? 18 - state.size() : 1, ' ') + shown(unit["name"].text());
+  if (begun > 0 && ended > begun) text += "  " + short_duration(ended - begun);
+  if (unit["attempts"].number() > 1) {
+    text += "  attempt " + std::to_string(unit["attempts"].number());
+  }
+  if (!unit["text"].text().empty()) text += "  " + shown(unit["text"].text());
+  return text + "\n";
+}
+
+// A line whenever a unit of the plan has come to another state, until the plan has ended. A daemon
+// that goes is waited for.
+Task<int> follow_plan(Cli& cli, std::string id) {
+  constexpr int kMostMissed = 60;  // half a second each
+  std::map<std::string, std::string> known;
+  int missed = 0;
+  cli.out.note("plan " + id + "; Ctrl-C detaches, and `" + cli.command("watch " + id.substr(0, 8)) +
+               "` comes back");
+  for (;;) {
+    std::optional<CliFailure> failed;
+    std::optional<Json> task;
+    try {
+      task = co_await cli.client.get("/tasks/" + id + "/result?wait=500ms");
+      const bool ended = cli.client.status() == 200;
+      const Json plan = co_await cli.client.get("/tasks/" + id + "/plan");
+      for (const Json& unit : plan["units"].elements()) {
+        std::string& before = known[unit["name"].text()];
+        if (before == unit["state"].text() || unit["state"].text() == "waiting") continue;
+        before = unit["state"].text();
+        cli.out.raw(unit_line(cli.out, unit));
+      }
+      missed = 0;
+      if (!ended) continue;
+    } catch (const CliFailure& failure) {
+      failed = failure;
+    }
+    if (!failed) break;
+    if (failed->status != ends::kNoDaemon || ++missed > kMostMissed) throw CliFailure(*failed);
+    if (missed == 1) cli.out.note("the daemon is gone; waiting for it to come back");
+    co_await sleep(std::chrono::milliseconds(500));
+  }
+  const Json end = co_await cli.client.get("/tasks/" + id);
+  if (end["status"].text() != "completed") cli.out.complain(end["detail"].text());
+  co_return end_of_task(end);
+}
+
 }  // namespace
 
 namespace verb {
 
 Task<int> run(Cli& cli) {
   const std::string file = cli.given.text("PLAN");
-  if (cli.given.has("--local")) co_return co_await run_here(cli, file);
+  if (cli.given.has("--local")) {
+    std::string mistakes;
+    try {
+      co_return co_await run_here(cli, file);
+    } catch (const PlanMistakes& found) {
+      mistakes = found.lines;
+    }
+    complain_of_all(cli, mistakes);
+    co_return ends::kFailed;
+  }
   std::string path = "/plans/run";
   std::string members;
   if (is_there(file)) {
@@ -123,7 +209,8 @@ Task<int> run(Cli& cli) {
     cli.out.text(id + "\n");
     co_return ends::kDone;
   }
-  co_return co_await watch_task(cli, id);
+  if (cli.out.format() != Format::table) co_return co_await wait_for_task(cli, id);
+  co_return co_await follow_plan(cli, id);
 }
 
 Task<int> plan_check(Cli& cli) {
@@ -135,7 +222,7 @@ Task<int> plan_check(Cli& cli) {
       cli.out.text(file + ": good, " + std::to_string(checked.plan->steps.size()) + " steps" +
                    "\n");
     } else {
-      cli.out.complain(checked.text());
+      complain_of_all(cli, checked.text());
       worst = ends::kFailed;
     }
   }
@@ -143,7 +230,17 @@ Task<int> plan_check(Cli& cli) {
 }
 
 Task<int> plan_graph(Cli& cli) {
-  const plan::Plan found = co_await plan_of_file(cli.given.text("PLAN"));
+  plan::Plan found;
+  std::string mistakes;
+  try {
+    found = co_await plan_of_file(cli.given.text("PLAN"));
+  } catch (const PlanMistakes& all) {
+    mistakes = all.lines;
+  }
+  if (!mistakes.empty()) {
+    complain_of_all(cli, mistakes);
+    co_return ends::kFailed;
+  }
   const std::string as = cli.given.text("--as", "text");
   std::string text = as == "dot"    ? plan::graph_dot(found)
                      : as == "json" ? plan::graph_json(found)

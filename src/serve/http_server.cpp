@@ -6,7 +6,9 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "serve/http_parser.hpp"
 #include "tiffany/base/calendar.hpp"
@@ -258,7 +260,10 @@ class Server::Connection {
         if (taken == 0) break;
         buffer_.erase(0, taken);
       }
-      if (parser.complete()) co_return parser.request();
+      if (parser.complete()) {
+        body_room_ = std::vector<char>();
+        co_return parser.request();
+      }
       if (!continued && parser.expects_continue()) {
         continued = true;
         co_await within(server_.limits_.write_time,
@@ -276,7 +281,11 @@ class Server::Connection {
         longest = head_due - now;
       }
       if (nothing) server_.idle_.insert(&stream_);
-      std::array<char, 16384> room;
+      // A connection that waits for a request is small; a body is read in large pieces.
+      std::array<char, 2048> small;
+      if (parser.head_complete() && body_room_.empty()) body_room_.resize(kBodyRoom);
+      const std::span<char> room =
+          parser.head_complete() ? std::span<char>(body_room_) : std::span<char>(small);
       const auto came = co_await within(longest, stream_.read(room));
       server_.idle_.erase(&stream_);
       if (came.timed_out()) {
@@ -364,7 +373,7 @@ class Server::Connection {
     }
   }
   Task<void> read_away() {
-    std::array<char, 65536> room;
+    std::vector<char> room(kBodyRoom);
     for (int i = 0; i < 1024; ++i) {
       if (co_await stream_.read(room) == 0) co_return;
     }
@@ -374,6 +383,8 @@ class Server::Connection {
   AnyStream stream_;
   const Peer peer_;
   std::string buffer_;  // what has come and is not part of a request yet
+  static constexpr std::size_t kBodyRoom = std::size_t{64} << 10;
+  std::vector<char> body_room_;  // while a body comes
   std::uint64_t count_ = 0;
   std::optional<HttpError> refused_;
   std::optional<Request> held_;  // has come, and those before it are answered first
