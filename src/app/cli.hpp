@@ -104,6 +104,7 @@ Task<int> schedule_pause(Cli& cli);
 Task<int> schedule_resume(Cli& cli);
 Task<int> schedule_run(Cli& cli);
 Task<int> schedule_rm(Cli& cli);
+Task<int> plan_status(Cli& cli);
 Task<int> metrics(Cli& cli);
 Task<int> problems(Cli& cli);
 Task<int> dump(Cli& cli);

@@ -90,6 +90,7 @@ CliFailure Client::failure_of(const http::Response& answer) const {
     case 400:
     case 405:
     case 413:
+    case 422:
       return {ends::kUsage, sentence};
     case 404:
     case 410:

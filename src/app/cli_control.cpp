@@ -120,6 +120,9 @@ Task<Json> promise_meant(Cli& cli, std::string verb) {
 
 Task<int> decide(Cli& cli, std::string verb, std::string members) {
   const Json promise = co_await promise_meant(cli, verb);
+  if (promise["type"].text() == "tiffany.plan") {
+    co_return co_await decide_plan_unit(cli, promise, verb == "approve");
+  }
   const std::string id = promise["id"].text();
   const Json answer = co_await cli.client.post("/promises/" + id, reason_body(cli.given, members));
   print_done(cli, answer, promise["task"].text(), verb + " " + promise["name"].text());

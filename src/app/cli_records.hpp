@@ -19,5 +19,7 @@ std::size_t limit_of(const Given& given, std::size_t fallback);
 Task<std::string> arguments_of(Cli& cli, std::string type);
 Task<std::vector<Json>> listed_tasks(Cli& cli, std::size_t limit, bool* more);
 std::string task_table(const Output& out, const std::vector<Json>& tasks);
+// Of cli_plans.cpp: an approval that a plan asks for.
+Task<int> decide_plan_unit(Cli& cli, Json promise, bool approved);
 
 }  // namespace tiffany::app

@@ -52,6 +52,7 @@ CliOptions listing_options() {
 CliOptions deciding_options() {
   return {{"--promise", "NAME", "which promise of the task, when several wait"},
           {"--value", "JSON", "what the promise is kept with"},
+          {"--digest", "HEX", "of a plan: only if this is still the digest of what is asked"},
           kWhy};
 }
 
@@ -254,6 +255,12 @@ void add_plan_verbs(std::vector<Verb>& all) {
                  {file},
                  {{"--as", "FORM", "text, dot or json (text)", {"text", "dot", "json"}}},
                  verb::plan_graph});
+  all.push_back({"plan status",
+                 group,
+                 "how each step of a plan that runs, or ran, stands",
+                 {kTask},
+                 {},
+                 verb::plan_status});
   all.push_back({"plan ls", group, "plans that the daemon has", {}, {}, verb::plan_ls});
   all.push_back({"output",
                  group,

@@ -182,6 +182,36 @@ TEST_F(CliDaemon, CompletionWorksInARealBash) {
   EXPECT_EQ(depot("cancel " + id).status, 0);
 }
 
+TEST_F(CliDaemon, CompletionWorksInARealFish) {
+  if (run_shell("command -v fish").status != 0) GTEST_SKIP() << "there is no fish";
+  const std::string id = started("naps");
+  const std::string directory = std::filesystem::path(DEPOT).parent_path();
+  const CliSaid said =
+      run_shell("PATH=" + directory + ":$PATH TIFFANY_SOCKET=" + directory_->path() +
+                "/tiffany.sock HOME=" + directory_->path() +
+                " fish --no-config -c 'depot completion fish | source; complete -C \"depot show " +
+                id.substr(0, 6) + "\"'");
+  EXPECT_EQ(said.out, id + "\tnaps, running\n") << said.err;
+  EXPECT_EQ(depot("cancel " + id).status, 0);
+}
+
+TEST_F(CliDaemon, CompletionWorksInARealZsh) {
+  if (run_shell("command -v zsh").status != 0) GTEST_SKIP() << "there is no zsh";
+  const std::string id = started("naps");
+  const std::string directory = std::filesystem::path(DEPOT).parent_path();
+  const std::string script = directory_->path() + "/complete.zsh";
+  // compadd works only while somebody types: what it would be given is printed.
+  std::ofstream(script) << "autoload -Uz compinit; compinit -u -D\n"
+                           "eval \"$(depot completion zsh)\"\n"
+                           "compadd() { while [[ $1 != -a ]]; do shift; done; print -l ${(P)2} }\n"
+                           "words=(depot show $1); CURRENT=3; _depot\n";
+  const CliSaid said =
+      run_shell("PATH=" + directory + ":$PATH TIFFANY_SOCKET=" + directory_->path() +
+                "/tiffany.sock zsh -f " + script + " " + id.substr(0, 6));
+  EXPECT_EQ(said.out, id + "\n") << said.err;
+  EXPECT_EQ(depot("cancel " + id).status, 0);
+}
+
 // ---- Daemons of their own ----
 
 class CliTrouble : public ::testing::Test {

@@ -1,0 +1,70 @@
+// The steps of a plan that runs: how they stand, and what they ask a person.
+#include <string>
+
+#include "app/cli.hpp"
+#include "app/cli_records.hpp"
+#include "base/shown_text.hpp"
+
+namespace tiffany::app {
+namespace {
+
+void print_units(const Cli& cli, const Json& plan) {
+  if (cli.out.json()) return cli.out.json_list(plan, "units");
+  std::vector<std::vector<Cell>> rows;
+  for (const Json& each : plan["units"].elements()) {
+    const std::string& state = each["state"].text();
+    const Paint paint = state == "done"                ? Paint::good
+                        : state == "failed"            ? Paint::bad
+                        : state == "awaiting approval" ? Paint::notice
+                                                       : Paint::plain;
+    const std::int64_t begun = each["begun_us"].number();
+    const std::int64_t ended = each["ended_us"].number();
+    rows.push_back({each["name"].text(),
+                    {state, paint},
+                    each["attempts"].text(),
+                    begun > 0 && ended >= begun ? short_duration(ended - begun) : std::string(),
+                    each["text"].text()});
+  }
+  cli.out.table({{"UNIT"}, {"STATE"}, {"ATTEMPTS"}, {"TOOK"}, {"TEXT"}}, rows);
+}
+
+}  // namespace
+
+// An approval of a plan is bound to what was shown: its text is printed, and its digest sent.
+Task<int> decide_plan_unit(Cli& cli, Json promise, bool approved) {
+  const std::string id = promise["task"].text();
+  const Json plan = co_await cli.client.get("/tasks/" + id + "/plan");
+  for (const Json& unit : plan["units"].elements()) {
+    if (unit["promise"].text() != promise["id"].text()) continue;
+    cli.out.note(unit["name"].text() + ": " + unit["text"].text());
+    cli.out.note("digest " + unit["digest"].text());
+    std::string body = "{\"unit\":" + quoted_json(unit["name"].text());
+    body += std::string(",\"approved\":") + (approved ? "true" : "false");
+    body += ",\"digest\":" + quoted_json(cli.given.text("--digest", unit["digest"].text()));
+    std::string note = cli.given.text("--message");
+    if (cli.given.has("--error")) note = cli.given.text("--error");
+    body += ",\"note\":" + quoted_json(note) + "}";
+    const Json done = co_await cli.client.post("/tasks/" + id + "/decide", body);
+    if (cli.out.json()) {
+      cli.out.json(done);
+    } else if (!cli.out.quiet()) {
+      const std::string what = approved ? "approve" : "reject";
+      cli.out.text(id + "  " + what + " " + detail::shown(unit["name"].text()) + "\n");
+    }
+    co_return ends::kDone;
+  }
+  throw CliFailure{ends::kFailed, "The plan " + id + " does not ask that any more."};
+}
+
+namespace verb {
+
+Task<int> plan_status(Cli& cli) {
+  const std::string path = "/tasks/" + segment_of(cli.given.text("TASK")) + "/plan";
+  const Json plan = co_await cli.client.get(path);
+  print_units(cli, plan);
+  co_return ends::kDone;
+}
+
+}  // namespace verb
+
+}  // namespace tiffany::app
