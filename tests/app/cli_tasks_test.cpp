@@ -70,10 +70,12 @@ TEST_F(CliTasks, PsListsWhatHasNotEndedInEveryFormat) {
   EXPECT_EQ(depot("ps --attribute customer:Ada -o name").out, id + "\n");
   EXPECT_EQ(depot("ps --key k1 -o name").out, id + "\n");
   EXPECT_EQ(depot("ps --status paused -o name").out, "");
+  ASSERT_TRUE(shows("show " + id, "timer")) << "nothing is written from here on";
   const CliSaid lines = depot("ps --key k1 -o jsonl");
   EXPECT_EQ(without_ids(lines.out),
             "{\"id\":\"<id>\",\"type\":\"naps\",\"version\":1,\"status\":\"running\","
-            "\"began\":\"<time>\",\"key\":\"k1\",\"attributes\":{\"customer\":\"Ada\",\"n\":3}}\n");
+            "\"began\":\"<time>\",\"records\":2,\"key\":\"k1\",\"attributes\":{\"customer\":"
+            "\"Ada\",\"n\":3}}\n");
   EXPECT_EQ(depot("ps --key k1 -o json").out,
             "[" + lines.out.substr(0, lines.out.size() - 1) + "]\n");
   const CliSaid wide = depot("ps --key k1 -o wide");
