@@ -226,7 +226,8 @@ TEST_P(CommandLine, VerifyOfADirectoryWithoutALogOrWithoutItsSegmentsFails) {
     if (name.ends_with(".journal") || name.ends_with(".wal")) std::filesystem::remove(file.path());
   }
   said = tiffany("wal verify " + log());
-  EXPECT_EQ(said.status, 1) << said.text;
+  // A journal has more than its segments, and is damaged; of files of tasks nothing is left.
+  EXPECT_EQ(said.status, GetParam() == wal::Layout::journal ? 12 : 1) << said.text;
 }
 
 TEST_P(CommandLine, AnExportedTaskTakesItsValuesAlong) {
