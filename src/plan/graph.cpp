@@ -13,17 +13,25 @@ namespace {
 
 using Levels = std::map<std::string, std::size_t>;
 
-// How many steps come before each at least, one after the other.
+// How many steps come before each at least, one after the other. Each step is taken when all that
+// it needs are.
 Levels levels_of(const std::vector<Step>& steps) {
+  std::map<std::string, std::vector<const Step*>> needed_by;
+  std::map<const Step*, std::size_t> open;
+  std::vector<const Step*> free;
   Levels levels;
-  for (bool changed = true; changed;) {  // as often as the longest way is long
-    changed = false;
-    for (const Step& step : steps) {
-      std::size_t level = 0;
-      for (const std::string& need : step.needs) level = std::max(level, levels[need] + 1);
-      if (levels[step.name] >= level) continue;
-      levels[step.name] = level;
-      changed = true;
+  for (const Step& step : steps) {
+    levels[step.name] = 0;
+    for (const std::string& need : step.needs) needed_by[need].push_back(&step);
+    open[&step] = step.needs.size();
+    if (step.needs.empty()) free.push_back(&step);
+  }
+  while (!free.empty()) {
+    const Step* const step = free.back();
+    free.pop_back();
+    for (const Step* const next : needed_by[step->name]) {
+      levels[next->name] = std::max(levels[next->name], levels[step->name] + 1);
+      if (--open[next] == 0) free.push_back(next);
     }
   }
   return levels;

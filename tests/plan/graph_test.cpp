@@ -31,6 +31,19 @@ TEST(PlanGraph, IsDrawnInLevels) {
             "[clean]\n");
 }
 
+TEST(PlanGraph, ALongChainFromItsEndIsDrawnWithoutDelay) {
+  std::string text = "name: chain\nsteps:\n";
+  for (int i = 499; i > 0; --i) {
+    text +=
+        "- {name: s" + std::to_string(i) + ", needs: [s" + std::to_string(i - 1) + "], run: [x]}\n";
+  }
+  const std::string json =
+      plan::graph_json(*plan::check(text + "- {name: s0, run: [x]}\n", "x").plan);
+  EXPECT_NE(json.find("{\"name\":\"s499\",\"kind\":\"command\",\"phase\":\"steps\","
+                      "\"level\":499}"),
+            std::string::npos);
+}
+
 TEST(PlanGraph, IsGivenForGraphvizAndAsData) {
   const plan::Plan release = *plan::check(kText, "x").plan;
   const std::string dot = plan::graph_dot(release);
