@@ -29,7 +29,8 @@ def targets():
     """Names of programs, as far as they are written out in the files of CMake."""
     text = "".join((ROOT / name).read_text() for name in
                    ("bench/CMakeLists.txt", "tests/CMakeLists.txt"))
-    found = set(re.findall(r"(?:add_executable|tiffany\w*_bench)\((\w+)", text))
+    makers = r"(?:add_executable|tiffany\w*_bench|tiffany_test_program)"
+    found = set(re.findall(makers + r"\((\w+)", text))
     return found | {f"bench_io_servers_{peer}"
                     for peer in re.findall(r"tiffany_server_rows\((\w+)", text)}
 
