@@ -51,7 +51,7 @@ void with_store(F test) {
 }
 
 TEST(Records, AStartWithEverythingThatItMaySayIsAGoldenLine) {
-  with_store([](wal::RecordStore& store) {
+  with_store([](wal::RecordStore&) {
     records::Spawn::Marks marks;
     marks.key = "Ada";
     marks.priority = 3;
@@ -59,7 +59,7 @@ TEST(Records, AStartWithEverythingThatItMaySayIsAGoldenLine) {
     marks.attributes = R"({"customer":"Ada","vip":true})";
     marks.at_end = "abandon";
     std::string payload;
-    records::Spawn::write(payload, store, "order", 1, 1, "[7]", kOther, marks);
+    records::Spawn::write(payload, "order", 1, 1, "[7]", kOther, marks);
     EXPECT_TRUE(golden(payload)) << payload;
     const records::Spawn read = records::Spawn::read(Fields(payload));
     EXPECT_EQ(read.parent, kOther);

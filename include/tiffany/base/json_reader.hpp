@@ -24,6 +24,7 @@
 // exactly one value is read. A copy of the reader reads on by itself, which is a way to look ahead.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -41,7 +42,8 @@ class JsonReader {
   explicit JsonReader(std::string_view text, int deepest = kMaxDepth) noexcept
       : text_(text), deepest_(deepest) {}
   // A text that is gone with the statement cannot be read after it.
-  explicit JsonReader(std::string&& text, int deepest = kMaxDepth) = delete;
+  template <std::same_as<std::string> Temporary>
+  explicit JsonReader(Temporary&& text, int deepest = kMaxDepth) = delete;
 
   // What comes next, by its first character; it stays unread, and offset() is at it.
   JsonKind kind();
