@@ -23,7 +23,7 @@ endfunction()
 # tiffany_embed_dashboard(<directory>): the library gets tiffany::app::embedded_dashboard()
 # (src/app/web.hpp), which gives the text files of the directory with their names.
 function(tiffany_embed_dashboard directory)
-  file(GLOB names CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/${directory}
+  file(GLOB names RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/${directory}
     ${directory}/*.html ${directory}/*.js ${directory}/*.css ${directory}/*.svg)
   set(files "")
   foreach(name IN LISTS names)

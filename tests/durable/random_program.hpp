@@ -157,8 +157,14 @@ class Body {
       case 15: {
         if (depth_ == 0) break;
         const std::vector<int> arguments{number, number + 1, number + 2, number + 3};
-        for (const int got : co_await map_children<int>(flow_, 3, "small", arguments)) {
-          see(std::to_string(got));
+        try {
+          for (const int got : co_await map_children<int>(flow_, 3, "small", arguments)) {
+            see(std::to_string(got));
+          }
+        } catch (const DurableCancelled&) {
+          throw;
+        } catch (const Error& e) {  // one of them was cancelled
+          see(e.what());
         }
         break;
       }
