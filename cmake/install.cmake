@@ -11,7 +11,10 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tiffany)
 
 install(TARGETS tiffany EXPORT tiffanyTargets COMPONENT library)
-install(TARGETS tiffany_program tiffany_run COMPONENT tools OPTIONAL)
+install(TARGETS tiffany_run COMPONENT tools OPTIONAL)
+if(TIFFANY_APP)
+  install(TARGETS tiffany_program COMPONENT tools OPTIONAL)
+endif()
 install(DIRECTORY include/tiffany DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
   FILES_MATCHING PATTERN *.hpp)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
