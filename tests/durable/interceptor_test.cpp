@@ -181,24 +181,24 @@ TEST_P(InterceptorTest, AttributesThatAreAddedAtTheStartAreThoseOfTheTask) {
 }
 
 TEST_P(InterceptorTest, WhateverIsToldTheLogIsTheSameWhereverTheProcessIsCutOff) {
-  world.crash_everywhere([&] { notes->said.clear(); },
-                         [&](Host& host) -> Task<void> {
-                           co_await host.start_as(kTask, "task");
-                           try {
-                             co_await host.signal(kTask, "word", std::string("!"));
-                           } catch (const Error& e) {
-                             // It has ended, or the process is being cut off.
-                             EXPECT_TRUE(e.code() == Errc::durable_stopped ||
-                                         e.code() == Errc::log_sealed)
-                                 << e.what();
-                           }
-                           EXPECT_EQ(co_await host.result<std::string>(kTask), "2!");
-                         },
-                         [&] {
-                           const auto ends = std::count(notes->said.begin(), notes->said.end(),
-                                                        "task completed \"2!\"");
-                           EXPECT_LE(ends, 1) << world.crashed_after;
-                         });
+  world.crash_everywhere(
+      [&] { notes->said.clear(); },
+      [&](Host& host) -> Task<void> {
+        co_await host.start_as(kTask, "task");
+        try {
+          co_await host.signal(kTask, "word", std::string("!"));
+        } catch (const Error& e) {
+          // It has ended, or the process is being cut off.
+          EXPECT_TRUE(e.code() == Errc::durable_stopped || e.code() == Errc::log_sealed)
+              << e.what();
+        }
+        EXPECT_EQ(co_await host.result<std::string>(kTask), "2!");
+      },
+      [&] {
+        const auto ends =
+            std::count(notes->said.begin(), notes->said.end(), "task completed \"2!\"");
+        EXPECT_LE(ends, 1) << world.crashed_after;
+      });
 }
 
 TEST_P(InterceptorTest, EachStepAndEachTaskHasASpanWithTheSameIdInEveryProcess) {

@@ -180,6 +180,8 @@ namespace detail {
 
 // Of a step that has no options: it takes no room in the frame that awaits the step.
 struct NoStepOptions {};
+// Its members are empty, so that nothing is allocated.
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization)
 inline const StepOptions kNoStepOptions{};
 inline const StepOptions& options_of(const StepOptions& options) noexcept { return options; }
 inline const StepOptions& options_of(NoStepOptions) noexcept { return kNoStepOptions; }

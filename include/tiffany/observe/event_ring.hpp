@@ -59,9 +59,8 @@ struct Event {
   EventKind kind = EventKind::admit;
   std::uint8_t detail = 0;
 
-  TaskState state() const noexcept {
-    return static_cast<TaskState>(detail & ~kFirst);
-  }                                                               // stop, end
+  // Of stop and end.
+  TaskState state() const noexcept { return static_cast<TaskState>(detail & ~kFirst); }
   bool first() const noexcept { return (detail & kFirst) != 0; }  // of stop: its first slice
   WaitKind wait() const noexcept { return static_cast<WaitKind>(detail & ~kCancelled); }
   bool cancelled() const noexcept { return (detail & kCancelled) != 0; }  // of wake: by a cancel
