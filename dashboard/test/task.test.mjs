@@ -85,6 +85,7 @@ test('a task that has ended is replayed, forked and retried from a step', async 
   const page = await openTab(browser, daemon, { hash: `#/task/${task}/replay` });
   await page.locator('[data-agrees="true"]').waitFor();
   await page.getByRole('button', { name: 'step ▶' }).click();
+  await page.locator('[data-cursor="1"]').waitFor();
   await page.keyboard.press('ArrowRight');
   await page.locator('[data-cursor="2"]').waitFor();
   await page.getByRole('link', { name: 'Overview' }).click();
