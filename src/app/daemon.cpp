@@ -16,6 +16,7 @@
 #include "app/durable_events.hpp"
 #include "app/host_metrics.hpp"
 #include "app/plans.hpp"
+#include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/io/io_error.hpp"
@@ -117,6 +118,7 @@ class Daemon {
     log::set_levels(settings_.text("log"));
     api_.started_us = World::current().wall_clock_us().value_or(0);
     listen();
+    co_await listen_on_tcp();
     make_first_token();
     co_await scope([this](Scope& all) -> Task<void> {
       serve_all(all);
@@ -187,8 +189,22 @@ class Daemon {
       const std::string& clients = settings_.text("tls_clients");
       tls_ = clients.empty() ? std::move(context) : std::move(context).verify_clients(clients);
     }
-    tcp_ = Listener::bind(address);
-    allow_hosts(host_of(tcp_.local()));
+    tcp_address_ = address;
+  }
+  // The kernel may need a moment to close what a daemon that was killed had open (seen with
+  // io_uring), so that the port is asked for again for a while.
+  Task<void> listen_on_tcp() {
+    constexpr int kMostTries = 150;
+    constexpr auto kBetween = std::chrono::milliseconds(20);
+    for (int tries = 1; tcp_address_ && !tcp_; ++tries) {
+      try {
+        tcp_ = Listener::bind(*tcp_address_);
+      } catch (const IoError& error) {
+        if (error.number() != EADDRINUSE || tries == kMostTries) throw;
+      }
+      if (!tcp_) co_await sleep(kBetween);
+    }
+    if (tcp_) allow_hosts(host_of(tcp_.local()));
   }
 
   void allow_hosts(const std::string& own) {
@@ -350,6 +366,7 @@ class Daemon {
   observe::Metrics::Collector of_host_;
   Listener unix_;
   Listener tcp_;
+  std::optional<Address> tcp_address_;
   std::optional<TlsContext> tls_;
   ManualResetEvent stopping_;
   ManualResetEvent hurry_;
