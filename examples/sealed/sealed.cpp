@@ -34,7 +34,8 @@ const Uuid kLetter = Uuid::derived(Uuid(), "letter");
 std::shared_ptr<AesGcmCodec> codec(std::string current) {
   return std::make_shared<AesGcmCodec>(
       std::map<std::string, std::string, std::less<>>{
-          {"2026", std::string(32, 'a')},  // of a safe place, in a real program
+          // Keys for this example only: read yours from where your secrets are kept.
+          {"2026", std::string(32, 'a')},
           {"2027", std::string(32, 'b')},
       },
       std::move(current));

@@ -98,6 +98,8 @@ bool ThreadProbe::interrupt(Visit visit, void* context, Duration wait) noexcept 
     if (state == kAsked && std::chrono::steady_clock::now() >= until) {
       if (state_.compare_exchange_strong(state, kIdle)) break;
     }
+    // Asked again, and not told: the handler runs in the middle of anything, and stores are all
+    // that it may do for sure.
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   state_.store(kIdle);

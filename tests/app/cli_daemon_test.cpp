@@ -230,27 +230,22 @@ TEST_F(CliTrouble, AWatchSurvivesADaemonThatIsKilledAndComesBackAndShowsEachReco
   const CliSaid begun = depot("start order '{\"id\":\"k1\",\"amount\":5000}'");
   const std::string id = begun.out.substr(0, 36);
   const std::string log = directory_.path() + "/watch.txt";
+  Followed said(log);
+  Followed remarks(log + ".err");
   std::thread watching([&] {
     (void)run_shell(at("watch --through-approvals --utc " + id) + " >" + log + " 2>" + log +
                     ".err; echo $? >" + log + ".status");
   });
-  const auto wait_for = [](const std::string& path, const std::string& text) {
-    for (int i = 0; i < 20'000; ++i) {
-      if (content_of_file(path).find(text) != std::string::npos) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    ADD_FAILURE() << path << " has no \"" << text << "\"";
-  };
-  wait_for(log, "asks       promise approval#1");
+  EXPECT_TRUE(said.has("asks       promise approval#1")) << said.all();
   daemon->end(SIGKILL);
-  wait_for(log + ".err", "Lost the daemon");
+  EXPECT_TRUE(remarks.has("Lost the daemon")) << remarks.all();
   daemon = std::make_unique<DaemonProcess>(directory_.path(), std::vector<std::string>{}, DEPOT);
   ASSERT_TRUE(daemon->running()) << daemon->said();
-  wait_for(log + ".err", "The daemon is back.");
+  EXPECT_TRUE(remarks.has("The daemon is back.")) << remarks.all();
   EXPECT_EQ(depot("approve " + id).status, 0);
   watching.join();
   EXPECT_EQ(content_of_file(log + ".status"), "0\n");
-  EXPECT_EQ(without_ids(content_of_file(log)),
+  EXPECT_EQ(without_ids(said.all()),
             "<clock>  started    order [{\"id\":\"k1\",\"amount\":5000}]\n"
             "<clock>  step       charge#1 = \"payment-k1\"\n"
             "<clock>  asks       promise approval#1\n"
@@ -258,11 +253,12 @@ TEST_F(CliTrouble, AWatchSurvivesADaemonThatIsKilledAndComesBackAndShowsEachReco
             "<clock>  completed  \"order k1 paid by payment-k1\"\n");
   // One that does not come back.
   const CliSaid again = depot("start order '{\"id\":\"k2\",\"amount\":5000}'");
+  Followed said_again(log + "2");
   std::thread lost([&] {
     (void)run_shell(at("watch --through-approvals --reconnect 100ms " + again.out.substr(0, 36)) +
                     " >" + log + "2 2>" + log + "2.err; echo $? >" + log + "2.status");
   });
-  wait_for(log + "2", "asks");
+  EXPECT_TRUE(said_again.has("asks")) << said_again.all();
   daemon->end(SIGKILL);
   lost.join();
   EXPECT_EQ(content_of_file(log + "2.status"), "3\n") << content_of_file(log + "2.err");

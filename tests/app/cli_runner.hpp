@@ -1,7 +1,11 @@
 // Runs the commands of an App as a shell does, for tests.
 #pragma once
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -9,6 +13,7 @@
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
 #include "app/daemon_process.hpp"
@@ -27,6 +32,44 @@ inline std::string content_of_file(const std::string& path) {
   text << in.rdbuf();
   return text.str();
 }
+
+// What a command writes to a path while it runs. A command that writes nothing for half a minute is
+// waited for no longer.
+class Followed {
+ public:
+  explicit Followed(const std::string& path) {
+    if (mkfifo(path.c_str(), 0600) != 0) throw std::runtime_error("no fifo " + path);
+    fd_ = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  }
+  ~Followed() { close(fd_); }
+  Followed(const Followed&) = delete;
+  Followed& operator=(const Followed&) = delete;
+  // Waits until that text has come.
+  bool has(const std::string& text) {
+    constexpr int kLongest = 30'000;
+    while (said_.find(text) == std::string::npos) {
+      pollfd readable{fd_, POLLIN, 0};
+      if (poll(&readable, 1, kLongest) <= 0) return false;
+      take();
+    }
+    return true;
+  }
+  // Everything, of a command that has ended.
+  const std::string& all() {
+    take();
+    return said_;
+  }
+
+ private:
+  void take() {
+    std::array<char, 4096> room;
+    for (ssize_t n = 0; (n = read(fd_, room.data(), room.size())) > 0;) {
+      said_.append(room.data(), static_cast<std::size_t>(n));
+    }
+  }
+  std::string said_;
+  int fd_ = -1;
+};
 
 // A command line of a shell. Standard input is empty.
 inline CliSaid run_shell(const std::string& command) {

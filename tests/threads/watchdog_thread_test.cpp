@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -30,7 +32,12 @@ class Kept {
     return [this](const std::string& text) {
       const std::lock_guard lock(mutex_);
       texts_.push_back(text);
+      came_.notify_all();
     };
+  }
+  void wait_for(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [&] { return texts_.size() >= count; });
   }
   std::size_t count() {
     const std::lock_guard lock(mutex_);
@@ -43,6 +50,7 @@ class Kept {
 
  private:
   std::mutex mutex_;
+  std::condition_variable came_;
   std::vector<std::string> texts_;
 };
 
@@ -50,7 +58,8 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Until somebody says so; a test that goes wrong ends too.
+// What the tests are about: a thread that does not come back to its loop until somebody says so. A
+// test that goes wrong ends too.
 [[gnu::noinline]] bool hangs_until(const std::atomic<bool>& over) {
   for (int i = 0; i < 100'000; ++i) {
     if (over.load()) return true;
@@ -62,11 +71,15 @@ bool has(const std::string& text, const std::string& part) {
 std::atomic<bool> stuck{false};
 std::atomic<bool> over{false};
 int line_before = 0;
+void say_stuck() {
+  stuck = true;
+  stuck.notify_all();
+}
 
 Task<void> innermost_hang() {
   line_before = __LINE__ + 1;
   co_await yield();
-  stuck = true;
+  say_stuck();
   EXPECT_TRUE(hangs_until(over));
 }
 int line_of_call = 0;
@@ -86,9 +99,7 @@ class WatchdogThread : public ::testing::Test {
     stuck = false;
     over = false;
   }
-  static void wait_until_stuck() {
-    while (!stuck.load()) std::this_thread::sleep_for(100us);
-  }
+  static void wait_until_stuck() { stuck.wait(false); }
   Kept reports;
   Kept dumps;
   WatchdogOptions by_hand() {
@@ -150,7 +161,7 @@ TEST_F(WatchdogThread, ManySlicesInOneTurnAreNotOneLongSlice) {
     scheduler.spawn([]() -> Task<void> {
       while (!over.load()) {
         ++slices;
-        std::this_thread::sleep_for(20us);
+        slices.notify_all();
         co_await yield();
       }
     });
@@ -159,7 +170,9 @@ TEST_F(WatchdogThread, ManySlicesInOneTurnAreNotOneLongSlice) {
     Duration now{};
     for (int i = 0; i < 20; ++i) {
       const std::uint64_t before = slices.load();
-      while (slices.load() < before + 3) std::this_thread::sleep_for(50us);
+      for (std::uint64_t now_at = before; now_at < before + 3; now_at = slices.load()) {
+        slices.wait(now_at);
+      }
       watchdog.look(now += 1s);
     }
     over = true;
@@ -185,7 +198,7 @@ TEST_F(WatchdogThread, AFiberIsReportedToo) {
   Watchdog watchdog(scheduler, by_hand());
   scheduler
       .spawn_fiber([] {
-        stuck = true;
+        say_stuck();
         EXPECT_TRUE(hangs_until(over));
       })
       .named("fiber");
@@ -208,7 +221,7 @@ TEST_F(WatchdogThread, AThreadThatBlocksSignalsIsReportedWithoutItsStack) {
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    stuck = true;
+    say_stuck();
     EXPECT_TRUE(hangs_until(over));
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     co_return;
@@ -286,7 +299,8 @@ TEST_F(WatchdogThread, ASignalToTheProcessMakesADumpThoughTheLoopIsStuck) {
   std::thread other([&] {
     wait_until_stuck();
     kill(getpid(), SIGUSR1);
-    while (watchdog.dumps() == 0 || watchdog.reports() == 0) std::this_thread::sleep_for(1ms);
+    dumps.wait_for(1);
+    reports.wait_for(1);
     over = true;
   });
   scheduler.run();
@@ -302,11 +316,11 @@ TEST_F(WatchdogThread, TwoSchedulersInTwoThreadsAreReportedEachByItsOwn) {
     Watchdog watchdog(scheduler, WatchdogOptions().limit(10ms).report_to(kept.sink()));
     scheduler
         .spawn(
-            [](Watchdog* dog) -> Task<void> {
+            [](Kept* told) -> Task<void> {
               co_await yield();
-              while (dog->reports() == 0) std::this_thread::sleep_for(200us);
+              told->wait_for(1);
             },
-            &watchdog)
+            &kept)
         .named(name);
     scheduler.run();
     EXPECT_TRUE(has(kept.last(), "\"" + std::string(name) + "\"")) << kept.last();
@@ -332,8 +346,9 @@ TEST_F(WatchdogThread, ItMayBeMadeAndDestroyedInATaskAndOutliveItsScheduler) {
   scheduler->spawn(
       [](Scheduler* of, Kept* kept) -> Task<void> {
         for (int i = 0; i < 3; ++i) {
+          const std::size_t before = kept->count();
           Watchdog watchdog(*of, WatchdogOptions().limit(4ms).report_to(kept->sink()));
-          while (watchdog.reports() == 0) std::this_thread::sleep_for(200us);
+          kept->wait_for(before + 1);
         }
         co_return;
       },

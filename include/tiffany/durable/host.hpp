@@ -198,8 +198,8 @@ class Host {
 
   // ---- Looking (durable/host_view.hpp); each needs an open host ----
 
-  // What the code of a task of the log waits for now. Nothing of a task whose code is not here: it
-  // is evicted, queued, paused, or has ended.
+  // What the code of a task of the log waits for now. Empty when its code is not in memory: the
+  // task is evicted, queued or paused, or has ended.
   std::vector<DurableWait> waits(Uuid task) const;
   // That nobody has kept yet, by task and name; also of tasks that are paused.
   std::vector<OpenPromise> promises(std::size_t most = 10'000) const;
