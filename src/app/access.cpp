@@ -5,9 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
-
+#include "app/small_files.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/hex.hpp"
 #include "tiffany/base/sha256.hpp"
@@ -74,23 +72,6 @@ std::string token_in(const http::Request& request) {
   return std::string(rest.substr(0, rest.find_first_of(", ")));
 }
 
-std::string content_of(const std::string& path) {
-  WorldFiles& files = World::current().files();
-  const int fd = files.open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    if (errno == ENOENT) return "";
-    throw IoError(errno, "open", path);
-  }
-  std::string text;
-  std::array<char, 4096> room;
-  ssize_t n = 0;
-  while ((n = files.read(fd, room.data(), room.size())) > 0) {
-    text.append(room.data(), static_cast<std::size_t>(n));
-  }
-  files.close(fd);
-  return text;
-}
-
 }  // namespace
 
 std::string_view name_of(Role role) noexcept {
@@ -104,38 +85,16 @@ std::optional<Role> role_of(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-// Crash case: the new content is in a file of its own and synced before the name is moved to it.
-void write_private_file(const std::string& path, std::string_view content) {
-  WorldFiles& files = World::current().files();
-  const std::string draft = path + ".new";
-  const int fd = files.open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) throw IoError(errno, "write", draft);
-  std::uint64_t at = 0;
-  int failed = 0;
-  while (at < content.size() && failed == 0) {
-    const ssize_t n = files.write_at(fd, content.data() + at, content.size() - at, at);
-    if (n <= 0) {
-      failed = n == 0 ? ENOSPC : errno;
-    } else {
-      at += static_cast<std::uint64_t>(n);
-    }
-  }
-  if (failed == 0 && files.sync(fd) != 0) failed = errno;
-  files.close(fd);
-  if (failed == 0 && files.rename(draft.c_str(), path.c_str()) != 0) failed = errno;
-  if (failed != 0) throw IoError(failed, "write", path);
-}
-
 Tokens::Tokens(std::string path) : path_(std::move(path)) { reload(); }
 
 void Tokens::reload() {
-  const std::string text = content_of(path_);
-  if (text.empty()) {
+  const std::optional<std::string> text = read_small_file(path_);
+  if (!text) {
     tokens_.clear();
     return;
   }
   try {
-    tokens_ = from_json<std::vector<TokenInfo>>(text);
+    tokens_ = from_json<std::vector<TokenInfo>>(*text);
   } catch (const Error& error) {
     throw Error(Errc::bad_json, "The tokens in " + path_ + " cannot be read: " + error.what());
   }

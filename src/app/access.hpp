@@ -69,7 +69,4 @@ class Access {
   std::set<std::string, std::less<>> hosts_;
 };
 
-// A file that only its owner reads, written as a whole or not at all. Throws IoError.
-void write_private_file(const std::string& path, std::string_view content);
-
 }  // namespace tiffany::app

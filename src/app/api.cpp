@@ -270,6 +270,12 @@ Task<void> Api::handle(http::Exchange& exchange) {
   co_await exchange.respond(std::move(*refusal));
 }
 
+int Api::beside(const http::Request& request) const {
+  constexpr int kStarts = 2;
+  if (request.method == "POST" && request.path() == std::string(kApi) + "/tasks") return kStarts;
+  return Handler::beside(request);
+}
+
 Task<void> Api::handle_known(http::Exchange& exchange) {
   const std::string_view path = exchange.request().path();
   const bool page = http::ObservePages::knows(exchange.request());
@@ -302,7 +308,10 @@ Task<void> Api::handle_known(http::Exchange& exchange) {
 }
 
 Task<void> Api::run(const Route& route, ApiCall& call) {
-  if (route.stream != nullptr) co_return co_await route.stream(call);
+  if (route.stream != nullptr) {
+    if (call.request().method == "HEAD") throw HttpError(405, "A stream has no end: ask with GET.");
+    co_return co_await route.stream(call);
+  }
   Response response = co_await answer_of(route, call);
   if (route.changes) {
     AuditLine line;

@@ -127,6 +127,8 @@ class Api : public http::Handler {
       : parts(std::move(of)), pages_(parts.metrics, parts.scheduler), schedules(parts.host) {}
 
   Task<void> handle(http::Exchange& exchange) override;
+  // Starts of tasks do not depend on one another, and share a sync.
+  int beside(const http::Request& request) const override;
   // What everything but /healthz is answered while it is not ready.
   void set_phase(Phase phase, std::string words);
   Phase phase() const noexcept { return phase_; }
@@ -158,7 +160,7 @@ StartOptions start_options_of(const ApiCall& call, const Body& body);
 http::Response task_answer(int status, const Host& host, const Uuid& id);
 
 // What a plan that waits for that promise is answered with; empty: no plan does.
-Task<std::string> answer_to_plan(ApiCall& call, Uuid promise, bool approved);
+Task<std::string> answer_to_plan(ApiCall& call, Uuid promise, std::string value);
 
 // Handlers, by what they are about.
 namespace calls {

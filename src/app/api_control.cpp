@@ -139,8 +139,8 @@ Task<Response> keep_promise(ApiCall& call) {
   const bool breaks = body.has("error");
   std::string what = breaks ? body.text("error") : body.raw("value", "null");
   // The question of a plan: yes or no, and who says so.
-  if (!breaks && (what == "true" || what == "false")) {
-    const std::string answer = co_await answer_to_plan(call, *id, what == "true");
+  if (!breaks) {
+    const std::string answer = co_await answer_to_plan(call, *id, what);
     if (!answer.empty()) what = answer;
   }
   const bool first = co_await call.api.parts.host.complete_json(*id, std::move(what), !breaks);

@@ -1,5 +1,6 @@
 // The API about plans: durable workflows of commands.
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -112,16 +113,19 @@ Task<std::string> units_of(ApiCall& call, const Uuid& id) {
 }  // namespace
 
 // A promise is that of one question, so that whoever knows its id has seen the question.
-Task<std::string> answer_to_plan(ApiCall& call, Uuid promise, bool approved) {
+Task<std::string> answer_to_plan(ApiCall& call, Uuid promise, std::string value) {
   Host& host = call.api.parts.host;
-  const std::vector<OpenPromise> open = host.promises();
+  const std::vector<OpenPromise> open = host.promises(std::numeric_limits<std::size_t>::max());
   const auto found = std::ranges::find(open, promise, &OpenPromise::id);
   if (found == open.end()) co_return "";
   const std::optional<DurableInfo> info = host.info(found->task);
   if (!info || info->type != plan::kPlanType) co_return "";
+  if (value != "true" && value != "false") {
+    throw HttpError(400, "This promise is the question of a plan: its value is true or false.");
+  }
   const plan::PlanView view = co_await host.ask(found->task, plan::kPlanView);
   plan::Approval answer;
-  answer.approved = approved;
+  answer.approved = value == "true";
   answer.by = call.who().name;
   answer.note = call.reason;
   for (const plan::UnitView& each : view.units) {
@@ -239,19 +243,23 @@ Task<Response> decide_plan(ApiCall& call) {
   const Body body(call.request(), {"unit", "approved", "digest", "note"});
   const Uuid id = call.task();
   const plan::PlanView view = co_await call.api.parts.host.ask(id, plan::kPlanView);
-  const std::string unit = body.text("unit", "");
-  const auto found = std::ranges::find_if(view.units, [&](const plan::UnitView& each) {
-    return !each.promise.empty() && (unit.empty() || each.name == unit);
-  });
-  if (found == view.units.end())
-    throw HttpError(409, "Nothing of this plan waits for an approval.");
+  const std::string approved = body.raw("approved", "");
+  if (approved != "true" && approved != "false") {
+    throw HttpError(400, "Say whether it is approved: `\"approved\": true` or false.");
+  }
   plan::Approval answer;
-  answer.approved = body.raw("approved", "true") == "true";
-  answer.digest = body.text("digest", found->digest);
+  answer.approved = approved == "true";
+  answer.digest = body.text("digest");
   answer.by = call.who().name;
   answer.note = call.reason = body.text("note", "");
-  if (answer.digest != found->digest) {
-    throw HttpError(409, "What waits for an approval is another text by now: look again.");
+  const std::string unit = body.text("unit", "");
+  const auto found = std::ranges::find_if(view.units, [&](const plan::UnitView& each) {
+    return !each.promise.empty() && each.digest == answer.digest &&
+           (unit.empty() || each.name == unit);
+  });
+  if (found == view.units.end()) {
+    throw HttpError(409,
+                    "Nothing of this plan waits for an approval with this digest: look again.");
   }
   const std::optional<Uuid> promise = Uuid::parse(found->promise);
   const bool first =

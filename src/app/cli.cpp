@@ -6,27 +6,27 @@
 #include <exception>
 #include <utility>
 
-#include <fcntl.h>
-
 #include "app/commands.hpp"
 #include "app/daemon.hpp"
 #include "app/settings.hpp"
+#include "app/small_files.hpp"
 #include "base/shown_text.hpp"
 #include "tiffany/app/command_line.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/engine/run.hpp"
+#include "tiffany/io/io_error.hpp"
 
 namespace tiffany::app {
 namespace {
 
 std::string token_in(const std::string& path) {
-  WorldFiles& files = os_world().files();
-  const int fd = files.open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw CliFailure{ends::kUsage, "The token in " + path + " cannot be read."};
-  std::array<char, 512> room;
-  const ssize_t n = files.read(fd, room.data(), room.size());
-  files.close(fd);
-  std::string text(room.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+  constexpr std::size_t kLongest = 4096;
+  std::string text;
+  try {
+    text = read_small_file(path, kLongest).value_or("");
+  } catch (const IoError& error) {
+    throw CliFailure{ends::kUsage, "The token in " + path + " cannot be read: " + error.what()};
+  }
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) {
     text.pop_back();
   }

@@ -7,10 +7,9 @@
 #include <cstdlib>
 #include <optional>
 
-#include <fcntl.h>
-
 #include "app/cli_grammar.hpp"
 #include "app/commands.hpp"
+#include "app/small_files.hpp"
 #include "base/shown_text.hpp"
 #include "tiffany/base/calendar.hpp"
 #include "tiffany/base/error.hpp"
@@ -46,21 +45,6 @@ Format format_named(const std::string& name) {
   return Format::table;
 }
 
-std::string zone_bytes(const std::string& path) {
-  WorldFiles& files = World::current().files();
-  const int fd = files.open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return "";
-  std::string text;
-  std::array<char, 4096> room;
-  constexpr std::size_t kLongest = std::size_t{1} << 20;
-  ssize_t n = 0;
-  while (text.size() < kLongest && (n = files.read(fd, room.data(), room.size())) > 0) {
-    text.append(room.data(), static_cast<std::size_t>(n));
-  }
-  files.close(fd);
-  return text;
-}
-
 // TZ, or what the machine is set to; UTC when neither can be read.
 const TimeZone& zone_of_user() {
   static const TimeZone kZone = [] {
@@ -72,7 +56,7 @@ const TimeZone& zone_of_user() {
       path = name.front() == '/' ? std::string(name) : "/usr/share/zoneinfo/" + std::string(name);
     }
     try {
-      const std::string bytes = zone_bytes(path);
+      const std::string bytes = read_small_file(path).value_or("");
       return bytes.empty() ? TimeZone() : TimeZone::parse("local", bytes);
     } catch (const Error&) {
       return TimeZone();

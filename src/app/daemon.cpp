@@ -11,11 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+
 #include "app/api.hpp"
 #include "app/commands.hpp"
 #include "app/durable_events.hpp"
 #include "app/host_metrics.hpp"
 #include "app/plans.hpp"
+#include "app/small_files.hpp"
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/engine/spawn.hpp"
@@ -28,6 +31,7 @@
 #include "tiffany/plan/run.hpp"
 #include "tiffany/serve/http_server.hpp"
 #include "tiffany/structure/blocks.hpp"
+#include "tiffany/structure/combine.hpp"
 #include "tiffany/sync/event.hpp"
 
 namespace tiffany::app {
@@ -74,12 +78,12 @@ http::Limits limits_of(const Settings& settings) {
   return limits;
 }
 
-Task<void> serve_tls_client(Socket client, http::Server* server, const TlsContext* context) {
-  http::Peer peer(client);
-  constexpr auto kHandshake = std::chrono::seconds(10);
-  auto stream = co_await within(kHandshake, tls_accept(std::move(client), *context));
-  if (stream.timed_out()) co_return;
-  co_await server->serve_stream(AnyStream(std::move(stream).value()), std::move(peer));
+Task<std::optional<AnyStream>> shake_hands(Socket client, const TlsContext* context) {
+  constexpr auto kLongest = std::chrono::seconds(10);
+  std::optional<AnyStream> out;
+  auto stream = co_await within(kLongest, tls_accept(std::move(client), *context));
+  if (!stream.timed_out()) out.emplace(std::move(stream).value());
+  co_return out;
 }
 
 wal::LogOptions log_of(const App& app, const std::string& data) {
@@ -132,9 +136,20 @@ class Daemon {
   }
 
  private:
+  // What is there already is not touched: it may be somebody's, named by mistake.
   static std::string prepared(const std::string& path) {
+    WorldFiles& files = World::current().files();
+    struct stat found{};
+    if (files.status(path.c_str(), found) == 0) {
+      if ((found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        throw Error(Errc::bad_argument,
+                    "Others than its owner may look into the data directory " + path +
+                        ": say `chmod 700` if it is one of this program's, or name another.");
+      }
+      return path;
+    }
     make_directories(path);
-    if (World::current().files().change_mode(path.c_str(), 0700) != 0) {
+    if (files.change_mode(path.c_str(), 0700) != 0) {
       throw IoError(errno, "change the mode of", path);
     }
     return path;
@@ -213,7 +228,9 @@ class Daemon {
     std::string_view rest = settings_.text("hosts");
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find(','), rest.size());
-      access_.allow_host(std::string(rest.substr(0, end)));
+      std::string_view name = rest.substr(0, end);
+      name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+      if (!name.empty()) access_.allow_host(std::string(name.substr(0, name.find(' '))));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
@@ -238,7 +255,10 @@ class Daemon {
   }
   static Task<void> serve_secure(http::Server* server, Listener* listener,
                                  const TlsContext* context) {
-    co_await tiffany::serve(*listener, serve_tls_client, server, context);
+    const http::Server::Greeting greeting = [context](Socket client) {
+      return shake_hands(std::move(client), context);
+    };
+    co_await server->serve(*listener, greeting);
   }
 
   Task<void> open(Scope& all) {
@@ -297,8 +317,7 @@ class Daemon {
     std::string failed;
     try {
       tokens_.reload();
-      Settings fresh = Settings::read({{"data", data_}});
-      log::set_levels(fresh.text("log"));
+      log::set_levels(settings_.read_again().text("log"));
     } catch (const Error& error) {
       failed = error.what();
     }
@@ -332,15 +351,7 @@ class Daemon {
               std::to_string(counts[DurableStatus::failed]) + " had failed, " +
               std::to_string(counts[DurableStatus::cancelled]) + " were cancelled.";
     // Answers that are under way, among them that to the one who asked for the end.
-    co_await race_with_hurry(settings_.duration("drain"));
-  }
-
-  Task<void> race_with_hurry(Duration longest) {
-    const auto step = std::chrono::milliseconds(5);
-    for (Duration waited{}; server_.connections() > 0 && waited < longest && !hurry_.is_set();
-         waited += step) {
-      co_await sleep(step);
-    }
+    (void)co_await within(settings_.duration("drain"), race(server_.drained(), hurry_.wait()));
   }
 
   App& app_;

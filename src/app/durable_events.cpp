@@ -5,6 +5,7 @@
 
 #include "tiffany/base/codec.hpp"
 #include "tiffany/core/sleep.hpp"
+#include "tiffany/observe/log.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -52,10 +53,13 @@ Said said_in(std::string_view payload) {
 
 void DurableEvents::recorded(const Uuid& task, const wal::Entry& record,
                              wal::Level level) noexcept {
+  if (ended_ || !pal_.wanted(observe::PalKind::agent)) return;
   try {
     waiting_.push_back({task, record.type, record.seq, std::string(record.payload)});
-    if (waiting_.size() > kMostWaiting) {
-      waiting_.pop_front();
+    ++last_;
+    bytes_ += record.payload.size();
+    while (waiting_.size() > kMostWaiting || bytes_ > kMostBytes) {
+      (void)take_first();
       ++untold_;
     }
   } catch (const std::bad_alloc&) {
@@ -65,20 +69,30 @@ void DurableEvents::recorded(const Uuid& task, const wal::Entry& record,
   came_.set();
 }
 
+DurableEvents::Record DurableEvents::take_first() {
+  Record first = std::move(waiting_.front());
+  waiting_.pop_front();
+  bytes_ -= first.payload.size();
+  return first;
+}
+
 Task<void> DurableEvents::run(wal::RecordStore& store) {
-  for (;;) {
+  while (!ended_) {
     co_await came_.wait();
     came_.reset();
     // What nobody waits for goes to the disk with something else, soon, or is hurried here.
     if (!urgent_) co_await sleep(kPatience);
     urgent_ = false;
-    std::size_t count = waiting_.size();
-    co_await store.flush();
-    for (; count > 0 && !waiting_.empty(); --count) {
-      const Record record = std::move(waiting_.front());
-      waiting_.pop_front();
-      tell(record);
+    const std::uint64_t synced = last_;
+    try {
+      co_await store.flush();
+    } catch (const Error& error) {
+      // The log says so too, wherever it is used; the daemon goes on answering.
+      log::error("events of durable tasks are not told any more", {{"error", error.what()}});
+      ended_ = true;
     }
+    // Some of those that were waiting may have been dropped meanwhile, for younger ones.
+    while (!ended_ && !waiting_.empty() && last_ - waiting_.size() < synced) tell(take_first());
   }
 }
 

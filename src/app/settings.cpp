@@ -8,12 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
-
+#include "app/small_files.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/json.hpp"
-#include "tiffany/core/world.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -53,25 +50,6 @@ std::string_view trimmed(std::string_view text) noexcept {
 
 [[noreturn]] void refuse_setting(const std::string& sentence) {
   throw Error(Errc::bad_argument, sentence);
-}
-
-// The whole of a small file; nothing when it is not there.
-std::optional<std::string> small_file(const std::string& path) {
-  WorldFiles& files = World::current().files();
-  const int fd = files.open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::string text;
-  std::array<char, 4096> room;
-  constexpr std::size_t kLongestFile = std::size_t{1} << 20;
-  for (;;) {
-    const ssize_t n = files.read(fd, room.data(), room.size());
-    if (n <= 0) break;
-    text.append(room.data(), static_cast<std::size_t>(n));
-    if (text.size() > kLongestFile) break;
-  }
-  files.close(fd);
-  if (text.size() > kLongestFile) refuse_setting(path + " is longer than 1 MiB.");
-  return text;
 }
 
 const char* variable_of(const char* name) noexcept {
@@ -129,6 +107,7 @@ Duration parse_duration(std::string_view text, std::string_view what) {
 
 Settings Settings::read(std::map<std::string, std::string, std::less<>> given) {
   Settings settings;
+  settings.given_ = given;
   for (const Setting& each : kSettings) {
     settings.values_[std::string(each.name)] = {std::string(each.fallback), "default"};
   }
@@ -160,10 +139,10 @@ void Settings::take_environment() {
 }
 
 void Settings::take_file(const std::string& path, bool must_be_there) {
-  const std::optional<std::string> content = small_file(path);
+  const std::optional<std::string> content = read_small_file(path);
   if (!content) {
     if (!must_be_there) return;
-    refuse_setting("The settings in " + path + " cannot be read: is it there, and is it yours?");
+    refuse_setting("There are no settings in " + path + ": is its name right?");
   }
   std::string_view rest = *content;
   for (int number = 1; !rest.empty(); ++number) {

@@ -27,6 +27,9 @@ class Settings {
   // Throws Errc::bad_argument with file, line and what to do for what is not understood.
   static Settings read(std::map<std::string, std::string, std::less<>> given);
 
+  // From the same command line, the environment and the file as they are now.
+  Settings read_again() const { return read(given_); }
+
   const std::string& text(std::string_view name) const;
   // "30s", "5m", "100ms", "2h", "1d"; plain numbers are seconds.
   Duration duration(std::string_view name) const;
@@ -46,6 +49,7 @@ class Settings {
   void take_environment();
   void take_file(const std::string& path, bool must_be_there);
   void check() const;
+  std::map<std::string, std::string, std::less<>> given_;
   std::map<std::string, Value, std::less<>> values_;
 };
 

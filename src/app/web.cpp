@@ -4,10 +4,7 @@
 #include <array>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "tiffany/core/world.hpp"
+#include "app/small_files.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -34,24 +31,9 @@ bool good_file_name(std::string_view name) noexcept {
   });
 }
 
-std::optional<std::string> file_below(const std::string& root, std::string_view name) {
-  WorldFiles& files = World::current().files();
-  const std::string path = root + "/" + std::string(name);
-  const int fd = files.open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::string text;
-  std::array<char, 65536> room;
-  for (;;) {
-    const ssize_t n = files.read(fd, room.data(), room.size());
-    if (n <= 0) break;
-    text.append(room.data(), static_cast<std::size_t>(n));
-  }
-  files.close(fd);
-  return text;
-}
-
 std::optional<std::string> web_file(const std::string& root, std::string_view name) {
-  if (!root.empty()) return file_below(root, name);
+  constexpr std::size_t kLongest = std::size_t{16} << 20;
+  if (!root.empty()) return read_small_file(root + "/" + std::string(name), kLongest);
   const auto all = embedded_dashboard();
   const auto found = std::ranges::find(all, name, &WebFile::name);
   if (found == all.end()) return std::nullopt;

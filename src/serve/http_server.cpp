@@ -158,6 +158,7 @@ class Server::Connection {
   ~Connection() {
     server_.idle_.erase(&stream_);
     --server_.connections_;
+    server_.note_drained();
   }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -170,7 +171,7 @@ class Server::Connection {
       const bool last = is_last(*request);
       if (!last && !buffer_.empty() && !changes_protocol(*request)) {
         co_await run_pipelined(std::move(*request));
-        if (over_) break;
+        if (over_ || refused_) break;  // where a next request would begin is not known
         continue;
       }
       Exchange exchange(stream_, std::move(*request), server_.limits_, last, peer_, &buffer_);
@@ -203,21 +204,26 @@ class Server::Connection {
     co_return request;
   }
 
-  // Requests that came behind one another are handled beside one another, until all that has come
-  // is answered.
+  // Requests that came behind one another, until all that has come is answered. Handled at a time
+  // are those that the handler lets: what changes something may be what the next depends on.
   Task<void> run_pipelined(Request first) {
     auto turn = std::make_shared<ManualResetEvent>(true);
     Semaphore places(std::max<std::size_t>(1, server_.limits_.pipelined));
     std::optional<Request> request = std::move(first);
     bool last = false;
+    int kind = server_.handler_.beside(*request);
     co_await scope([&](Scope& handlers) -> Task<void> {
       for (;;) {
         Semaphore::Permit place = co_await places.acquire();
+        const int own = server_.handler_.beside(*request);
+        if (own == 0 || own != kind) co_await turn->wait();
+        kind = own;
         if (over_) break;
         auto next = std::make_shared<ManualResetEvent>(false);
         handlers.spawn(&Connection::answer_in_line, this, std::move(*request), last, turn, next,
                        std::move(place));
         turn = std::move(next);
+        answering_ = turn;
         if (last || buffer_.empty() || server_.stopping_) break;
         request = co_await come();
         if (!request) break;
@@ -228,6 +234,7 @@ class Server::Connection {
         last = is_last(*request);
       }
     });
+    answering_.reset();
     if (last) over_ = true;
   }
   Task<void> answer_in_line(Request request, bool last, std::shared_ptr<ManualResetEvent> turn,
@@ -266,6 +273,7 @@ class Server::Connection {
       }
       if (!continued && parser.expects_continue()) {
         continued = true;
+        if (answering_ != nullptr) co_await answering_->wait();
         co_await within(server_.limits_.write_time,
                         stream_.write(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")));
       }
@@ -387,9 +395,10 @@ class Server::Connection {
   std::vector<char> body_room_;  // while a body comes
   std::uint64_t count_ = 0;
   std::optional<HttpError> refused_;
-  std::optional<Request> held_;  // has come, and those before it are answered first
-  bool over_ = false;            // nothing more is answered
-  bool gone_ = false;            // the client is
+  std::shared_ptr<ManualResetEvent> answering_;  // set when all that were asked are answered
+  std::optional<Request> held_;                  // has come, and those before it are answered first
+  bool over_ = false;                            // nothing more is answered
+  bool gone_ = false;                            // the client is
 };
 
 Peer::Peer(const Socket& socket) {
@@ -416,7 +425,14 @@ Task<void> Server::serve_stream(AnyStream stream, Peer peer) {
 
 namespace {
 
-Task<void> serve_socket(Socket client, Server* server) {
+Task<void> serve_greeted(Socket client, Server* server, const Server::Greeting* greeting) {
+  Peer peer(client);
+  std::optional<AnyStream> stream = co_await (*greeting)(std::move(client));
+  if (stream) co_await server->serve_stream(std::move(*stream), std::move(peer));
+}
+
+Task<void> serve_socket(Socket client, Server* server, const Server::Greeting* greeting) {
+  if (*greeting) return serve_greeted(std::move(client), server, greeting);
   Peer peer(client);
   return server->serve_stream(AnyStream(std::move(client)), std::move(peer));
 }
@@ -424,6 +440,11 @@ Task<void> serve_socket(Socket client, Server* server) {
 }  // namespace
 
 Task<void> Server::serve(Listener& listener) {
+  static const Greeting kNone;
+  return serve(listener, kNone);
+}
+
+Task<void> Server::serve(Listener& listener, const Greeting& greeting) {
   struct Listed {
     std::unordered_set<Listener*>& all;
     Listener* listener;
@@ -432,13 +453,21 @@ Task<void> Server::serve(Listener& listener) {
   if (stopping_) co_return;
   listeners_.insert(&listener);
   const Listed listed{listeners_, &listener};
-  co_await tiffany::serve(listener, ServeOptions().most(limits_.connections), serve_socket, this);
+  co_await tiffany::serve(listener, ServeOptions().most(limits_.connections), serve_socket, this,
+                          &greeting);
+}
+
+Task<void> Server::drained() { co_await drained_.wait(); }
+
+void Server::note_drained() noexcept {
+  if (stopping_ && connections_ == 0) drained_.set();
 }
 
 void Server::stop() noexcept {
   stopping_ = true;
   for (Listener* const listener : listeners_) listener->close();
   for (AnyStream* const stream : idle_) stream->close();
+  note_drained();
 }
 
 }  // namespace tiffany::http

@@ -46,15 +46,47 @@ class Daemon : public ::testing::Test {
 TempDirectory* Daemon::directory_ = nullptr;
 DaemonProcess* Daemon::daemon_ = nullptr;
 
+// The answer, when it has that text in it; asked for at most half a minute.
+std::string answer_with(const Address& to, const std::string& path, const std::string& text) {
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  std::string body;
+  while (body.find(text) == std::string::npos) {
+    if (std::chrono::steady_clock::now() > due) {
+      ADD_FAILURE() << path << " never had " << text << ": " << body;
+      break;
+    }
+    body = get(to, path).body;
+  }
+  return body;
+}
+
+// Sends these bytes, and gives what comes until `until` is in it.
+Task<void> hear(Address to, std::string bytes, std::string until, std::string* heard) {
+  Socket socket = co_await connect(to);
+  co_await socket.write(bytes);
+  std::array<char, 4096> room;
+  while (heard->find(until) == std::string::npos) {
+    const std::size_t n = co_await socket.read(room);
+    if (n == 0) co_return;
+    heard->append(room.data(), n);
+  }
+}
+std::string events_until(const Address& to, const std::string& path, const std::string& header,
+                         const std::string& until) {
+  std::string heard;
+  EXPECT_EQ(run(hear(to, "GET /api/v1" + path + " HTTP/1.1\r\nHost: x\r\n" + header + "\r\n", until,
+                     &heard)),
+            0);
+  return heard;
+}
+
 TEST_F(Daemon, ATaskIsStartedAndItsResultIsGiven) {
   const http::Response started = post(socket(), "/tasks", kLarge);
   ASSERT_EQ(started.status, 201) << started.body;
   const std::string id = member_of(started.body, "id");
-  std::string promise;
-  while (promise.empty()) {
-    const std::string body = get(socket(), "/promises").body;
-    if (body.find(id) != std::string::npos) promise = member_of(body, "id");
-  }
+  const std::string promises = answer_with(socket(), "/promises?limit=10000", id);
+  const std::size_t own = promises.rfind('{', promises.find(id));
+  const std::string promise = member_of(promises.substr(own), "id");
   EXPECT_EQ(post(socket(), "/promises/" + promise, R"({"value":false})").status, 200);
   const http::Response again = post(socket(), "/promises/" + promise, R"({"value":true})");
   EXPECT_EQ(again.status, 409) << "a promise is kept once: " << again.body;
@@ -280,13 +312,22 @@ TEST_F(Daemon, APlanRunsAsksAndEnds) {
       post(socket(), "/plans/run", text + R"(,"params":{"who":"$(reboot); bob"}})");
   ASSERT_EQ(started.status, 201) << started.body;
   const std::string id = member_of(started.body, "id");
-  std::string state;
-  while (state.find("awaiting approval") == std::string::npos) {
-    state = get(socket(), "/tasks/" + id + "/plan").body;
-  }
+  const std::string state = answer_with(socket(), "/tasks/" + id + "/plan", "awaiting approval");
   EXPECT_EQ(get(socket(), "/tasks/" + id + "/output?unit=a").body, "he said: $(reboot); bob\n");
-  EXPECT_EQ(post(socket(), "/tasks/" + id + "/decide", R"({"digest":"another"})").status, 409);
-  EXPECT_EQ(post(socket(), "/tasks/" + id + "/decide", R"({"note":"fine"})").status, 200);
+  const std::string decide = "/tasks/" + id + "/decide";
+  const std::string asks = state.substr(state.rfind('{', state.find("awaiting approval")));
+  const std::string digest = member_of(asks, "digest");
+  EXPECT_EQ(post(socket(), decide, R"({"approved":true,"digest":"another"})").status, 409);
+  EXPECT_EQ(post(socket(), decide, R"({"approved":true})").status, 400);
+  EXPECT_EQ(post(socket(), decide, R"({"digest":")" + digest + "\"}").status, 400);
+  EXPECT_EQ(post(socket(), decide, R"({"approved":"true","digest":")" + digest + "\"}").status,
+            400);
+  const std::string promise = "/promises/" + member_of(asks, "promise");
+  EXPECT_EQ(post(socket(), promise, R"({"value":{"approved":true,"by":"token:alice"}})").status,
+            400)
+      << "nobody answers in the name of somebody else";
+  EXPECT_EQ(post(socket(), promise, R"({"value":null})").status, 400);
+  EXPECT_EQ(post(socket(), decide, R"({"approved":true,"digest":")" + digest + "\"}").status, 200);
   const std::string end = get(socket(), "/tasks/" + id + "/result?wait=30s").body;
   EXPECT_EQ(member_of(end, "status"), "completed") << end;
   EXPECT_EQ(get(socket(), "/tasks/" + id + "/plan").status, 200);
@@ -294,24 +335,8 @@ TEST_F(Daemon, APlanRunsAsksAndEnds) {
   EXPECT_EQ(get(socket(), "/tasks/" + order + "/plan").status, 404);
 }
 
-// Sends these bytes, and gives what comes until `until` is in it.
-Task<void> hear(Address to, std::string bytes, std::string until, std::string* heard) {
-  Socket socket = co_await connect(to);
-  co_await socket.write(bytes);
-  std::array<char, 4096> room;
-  while (heard->find(until) == std::string::npos) {
-    const std::size_t n = co_await socket.read(room);
-    if (n == 0) co_return;
-    heard->append(room.data(), n);
-  }
-}
-std::string events_until(const Address& to, const std::string& path, const std::string& header,
-                         const std::string& until) {
-  std::string heard;
-  EXPECT_EQ(run(hear(to, "GET /api/v1" + path + " HTTP/1.1\r\nHost: x\r\n" + header + "\r\n", until,
-                     &heard)),
-            0);
-  return heard;
+TEST_F(Daemon, AStreamHasNoHeadAlone) {
+  EXPECT_EQ(ask(socket(), http::Request("HEAD", "/api/v1/pal")).status, 405);
 }
 
 TEST_F(Daemon, EventsGoOnAfterTheLastOneThatWasSeen) {
@@ -407,6 +432,45 @@ TEST(DaemonLife, DamagedTokensAreSaidAndNotForgotten) {
   EXPECT_FALSE(daemon.running());
   EXPECT_EQ(daemon.wait(), 1);
   EXPECT_NE(daemon.said().find("tokens.json cannot be read"), std::string::npos) << daemon.said();
+}
+
+TEST(DaemonLife, TokensThatCannotBeReadAreNotNoTokens) {
+  const TempDirectory directory;
+  std::filesystem::create_directory(directory.path() + "/tokens.json");
+  DaemonProcess daemon(directory.path());
+  EXPECT_FALSE(daemon.running());
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_NE(daemon.said().find("tokens.json"), std::string::npos) << daemon.said();
+  EXPECT_EQ(daemon.token(), "") << "a first token was made";
+}
+
+TEST(DaemonLife, ADirectoryOfSomebodyElseIsLeftAsItIs) {
+  const TempDirectory directory;
+  ASSERT_EQ(chmod(directory.path().c_str(), 0755), 0);
+  DaemonProcess daemon(directory.path());
+  EXPECT_FALSE(daemon.running());
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_NE(daemon.said().find("chmod 700"), std::string::npos) << daemon.said();
+  struct stat found{};
+  ASSERT_EQ(stat(directory.path().c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0755U);
+}
+
+TEST(DaemonLife, LinesOfTheAuditThatWereCutOrJoinedAreLeftOut) {
+  const TempDirectory directory;
+  std::ofstream(directory.path() + "/audit.jsonl")
+      << R"({"time":1,"actor":"a","role":"admin","action":"x","target":"","reason":"","status":200})"
+      << "\n"
+      << R"({"time":2,"actor":"b{"time":3,"actor":"c"})";
+  DaemonProcess daemon(directory.path());
+  ASSERT_TRUE(daemon.running()) << daemon.said();
+  const std::string reason(100'000, 'r');
+  EXPECT_EQ(post(daemon.socket(), "/compact", R"({"reason":")" + reason + "\"}").status, 200);
+  const std::string lines = get(daemon.socket(), "/audit").body;
+  EXPECT_NE(lines.find(R"("actor":"a")"), std::string::npos) << lines.substr(0, 300);
+  EXPECT_EQ(lines.find(R"("actor":"c")"), std::string::npos) << lines.substr(0, 300);
+  EXPECT_NE(lines.find("compact"), std::string::npos);
+  EXPECT_LT(lines.size(), 5000U) << "a reason is cut";
 }
 
 TEST(DaemonLife, AClientCanEndIt) {

@@ -86,7 +86,12 @@ void approve_all(const DaemonProcess& daemon) {
   const std::string open = get(daemon.socket(), "/promises?limit=10000").body;
   for (std::size_t at = 0; (at = open.find("\"task\":\"", at)) != std::string::npos;) {
     at += 8;
-    post(daemon.socket(), "/tasks/" + open.substr(at, 36) + "/decide", R"({"approved":true})");
+    const std::string task = "/tasks/" + open.substr(at, 36);
+    const std::string state = get(daemon.socket(), task + "/plan").body;
+    const std::size_t asks = state.find("awaiting approval");
+    if (asks == std::string::npos) continue;
+    const std::string digest = member_of(state.substr(asks), "digest");
+    post(daemon.socket(), task + "/decide", R"({"approved":true,"digest":")" + digest + "\"}");
   }
 }
 

@@ -492,16 +492,19 @@ class Slow : public http::Handler {
 
 struct Pipelined {
   std::string bodies;
+  std::string all;
   int most = 0;
   Duration took{};
 };
+// `later` is sent a minute after the requests.
 Pipelined pipeline(const std::string& requests, std::uint64_t seed,
-                   http::Limits limits = http::Limits()) {
+                   http::Limits limits = http::Limits(), const std::string& later = "") {
   MemoryWorld world(MemoryWorldOptions().seed(seed));
   Scheduler scheduler(Options().clock(world.reactor()).log_to([](const LogLine&) {}));
   Pipelined out;
   scheduler.spawn(
-      [](const std::string* text, http::Limits bounds, Pipelined* found) -> Task<void> {
+      [](const std::string* text, const std::string* rest, http::Limits bounds,
+         Pipelined* found) -> Task<void> {
         Slow slow;
         http::Server server(slow, bounds);
         Listener listener = Listener::bind(Address::loopback(0));
@@ -512,10 +515,19 @@ Pipelined pipeline(const std::string& requests, std::uint64_t seed,
         {
           Socket client = co_await connect(listener.local());
           co_await client.write(*text);
-          client.shutdown_write();
           std::array<char, 4096> room;
-          std::string all;
+          std::string& all = found->all;
           try {
+            if (!rest->empty()) {
+              co_await sleep(60s);
+              while (all.find('>') == std::string::npos) {
+                const std::size_t n = co_await client.read(room);
+                all.append(room.data(), n);
+                if (n == 0) break;
+              }
+              co_await client.write(*rest);
+            }
+            client.shutdown_write();
             while (const std::size_t n = co_await client.read(room)) all.append(room.data(), n);
           } catch (const IoError&) {
             all += "(reset)";
@@ -529,7 +541,7 @@ Pipelined pipeline(const std::string& requests, std::uint64_t seed,
         co_await serving;
         found->most = slow.most;
       },
-      &requests, limits, &out);
+      &requests, &later, limits, &out);
   scheduler.run();
   return out;
 }
@@ -578,6 +590,45 @@ TEST(HttpPipeline, WhatIsNoRequestBehindGoodOnesIsRefusedAfterThem) {
     EXPECT_EQ(pipeline(ask_for("/1a") + ask_for("/0b") + "nonsense\r\n\r\n", seed).bodies,
               "</1a></0b>")
         << seed;
+  }
+}
+
+TEST(HttpPipeline, WhatChangesSomethingIsHandledAloneAndInItsTurn) {
+  const auto change = [](const std::string& target) {
+    return "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+  };
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Pipelined found =
+        pipeline(change("/3a") + change("/1b") + ask_for("/2c") + change("/0d"), seed);
+    EXPECT_EQ(found.bodies, "</3a></1b></2c></0d>") << seed;
+    EXPECT_EQ(found.most, 1) << seed;
+  }
+}
+
+TEST(HttpPipeline, ABodyThatStopsInTheMiddleIsNotFollowedByARequest) {
+  const std::string head = "POST /0b HTTP/1.1\r\nHost: x\r\n";
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Pipelined found = pipeline(ask_for("/1a") + head + "Content-Length: 200\r\n\r\n0123456789",
+                               seed, http::Limits(), ask_for("/0hidden"));
+    EXPECT_TRUE(found.bodies.starts_with("</1a>")) << seed << found.all;
+    EXPECT_EQ(found.all.find("hidden"), std::string::npos) << seed << found.all;
+    found = pipeline(ask_for("/1a") + head + "Transfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n" +
+                         "zz\r\n" + ask_for("/0hidden"),
+                     seed);
+    EXPECT_EQ(found.bodies, "</1a>") << seed;
+  }
+}
+
+TEST(HttpPipeline, AWordBeforeABodyIsNotSaidInTheMiddleOfAnAnswer) {
+  http::Limits patient;
+  patient.body_time = 2min;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Pipelined found = pipeline(
+        ask_for("/3a") +
+            "POST /0b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n",
+        seed, patient, "ok");
+    EXPECT_EQ(found.bodies, "</3a></0b>") << seed;
+    EXPECT_LT(found.all.find("</3a>"), found.all.find("100 Continue")) << found.all;
   }
 }
 

@@ -29,6 +29,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -142,6 +143,11 @@ class Handler {
   virtual ~Handler() = default;
   // The exchange lives until the task that is returned has ended.
   virtual Task<void> handle(Exchange& exchange) = 0;
+  // Of requests that a client has sent behind one another: those that follow each other and say the
+  // same here are handled at a time, all others one after another. 0: never with another.
+  virtual int beside(const Request& request) const {
+    return request.method == "GET" || request.method == "HEAD" ? 1 : 0;
+  }
 };
 
 class Server {
@@ -154,15 +160,23 @@ class Server {
 
   // May be called for several listeners at a time.
   Task<void> serve(Listener& listener);
+  // What becomes of a connection before its first request, such as a handshake; nothing: it is
+  // closed. The function outlives the call.
+  using Greeting = std::function<Task<std::optional<AnyStream>>(Socket)>;
+  Task<void> serve(Listener& listener, const Greeting& greeting);
   // One connection, of any kind (TLS, a pipe), until its end.
   Task<void> serve_stream(AnyStream stream, Peer peer = Peer());
   void stop() noexcept;
+  // Returns when it was stopped and the last connection has ended. May be cancelled.
+  Task<void> drained();
 
   std::uint64_t requests() const noexcept { return requests_; }
   std::size_t connections() const noexcept { return connections_; }
 
  private:
   class Connection;
+  void note_drained() noexcept;
+
   Handler& handler_;
   Limits limits_;
   std::unordered_set<Listener*> listeners_;
@@ -170,6 +184,7 @@ class Server {
   std::uint64_t requests_ = 0;
   std::size_t connections_ = 0;
   bool stopping_ = false;
+  ManualResetEvent drained_;
 };
 
 }  // namespace tiffany::http
