@@ -10,6 +10,7 @@
 namespace tiffany::app {
 namespace {
 
+namespace log = observe::log;
 namespace stage = observe::stage;
 using wal::RecordType;
 
