@@ -99,7 +99,7 @@ Task<int> run_here(Cli& cli, std::string file) {
   const Settings settings = Settings::read({});
   const std::string data = cli.given.text("--data", settings.text("data") + "/local");
   exec::Commands commands(data + "/commands", find_runner());
-  plan::PlanServices services(commands);
+  plan::PlanServices services(commands, data + "/locks");
   Registry types;
   plan::add_plans(types, services);
   Host host(types, wal::LogOptions(data + "/wal"));

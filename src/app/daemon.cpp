@@ -105,7 +105,7 @@ class Daemon {
         events_(pal_),
         log_(log_of(app_, data_)),
         commands_(data_ + "/commands", runner_of(settings_)),
-        services_(commands_),
+        services_(commands_, data_ + "/locks"),
         host_(with_own_types(app_, services_), log_, host_options_of(settings_, events_)),
         linter_(*Scheduler::current()),
         api_(Api::Parts{app_, app_.types(), settings_, host_, commands_, log_, pal_, metrics_,
@@ -120,6 +120,10 @@ class Daemon {
 
   Task<int> run() {
     log::set_levels(settings_.text("log"));
+    services_.locks.live = [this](const Uuid& task) {
+      const std::optional<DurableInfo> info = host_.info(task);
+      return info && info->status < DurableStatus::completed;
+    };
     api_.started_us = World::current().wall_clock_us().value_or(0);
     listen();
     co_await listen_on_tcp();

@@ -5,10 +5,12 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tiffany/base/error.hpp"
@@ -18,6 +20,7 @@
 #include "tiffany/io/file.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/io/process.hpp"
+#include "tiffany/io/socket.hpp"
 #include "tiffany/io/wait.hpp"
 
 namespace tiffany::exec {
@@ -117,19 +120,54 @@ void require_sense(const CommandSpec& spec) {
   }
 }
 
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
 // A secret in a variable of this program goes to tiffany-run, and to nobody else.
-Command with_secrets(Command command, const CommandSpec& spec) {
+Variables sources_of(const CommandSpec& spec) {
   char** const all = World::current().processes().environment();
+  Variables found;
   for (const Secret& secret : spec.secrets) {
     for (char** each = all; !secret.variable.empty() && *each != nullptr; ++each) {
       const std::string_view entry = *each;
       if (entry.starts_with(secret.variable + "=")) {
-        static_cast<void>(std::move(command).env(
-            secret.variable, std::string(entry.substr(secret.variable.size() + 1))));
+        found.emplace_back(secret.variable, entry.substr(secret.variable.size() + 1));
       }
     }
   }
+  return found;
+}
+
+Command begin_call(const std::string& program, const std::string& at, const CommandSpec& spec) {
+  Command command = Command(program).arg("begin").arg(at);
+  for (auto& [name, value] : sources_of(spec)) {
+    static_cast<void>(std::move(command).env(name, value));
+  }
   return command;
+}
+
+bool is_there(const std::string& path) {
+  struct stat about{};
+  return World::current().files().status(path.c_str(), about) == 0;
+}
+
+constexpr std::size_t kLongestSocketPath = 107;  // sockaddr_un
+
+// What the forker, or the supervisor that it forked, says until it ends; empty: there is no forker,
+// or it has gone. Everything that was not said is in the files of the command.
+Task<std::string> ask_forker(std::string socket, std::string request) {
+  std::string said;
+  try {
+    Socket connection = co_await connect(Address::unix_path(socket));
+    co_await connection.write(request);
+    connection.shutdown_write();
+    std::array<std::byte, 4096> room;
+    while (const std::size_t n = co_await connection.read(Room(room.data(), room.size()))) {
+      said.append(reinterpret_cast<const char*>(room.data()), n);
+    }
+  } catch (const IoError&) {
+    said.resize(std::min<std::size_t>(said.size(), 1));  // an end that is cut off is in its file
+  }
+  co_return said;
 }
 
 Task<void> call_supervisor(Command command, std::string input) {
@@ -146,6 +184,10 @@ Task<void> call_supervisor(Command command, std::string input) {
 Task<CommandResult> Commands::run(Uuid id, CommandSpec spec) {
   require_sense(spec);
   const std::string at = directory_ + "/" + id.text();
+  if (!is_there(at)) {
+    const std::optional<CommandResult> end = co_await fork_one(at, spec);
+    if (end) co_return *end;
+  }
   require_same(at, spec);
   // Begun, waited for, settled: more rounds mean that supervisors are killed faster than they can
   // say so.
@@ -157,12 +199,41 @@ Task<CommandResult> Commands::run(Uuid id, CommandSpec spec) {
       if (process) co_await readable(process);
       if (const auto end = record_in<CommandResult>(at + "/exit.json")) co_return *end;
     }
-    Command begin = with_secrets(Command(program_).arg("begin").arg(at), spec);
-    co_await call_supervisor(std::move(begin), to_json(spec));
+    co_await call_supervisor(begin_call(program_, at, spec), to_json(spec));
   }
   throw Error(Errc::command_failed, "The command in " + at +
                                         " has neither a supervisor nor an end, although "
                                         "tiffany-run was called again and again.");
+}
+
+// A new command costs a fork of a small process that is there already, and not an exec of one.
+// Nothing: look at the files, and call tiffany-run.
+Task<std::optional<CommandResult>> Commands::fork_one(std::string at, const CommandSpec& spec) {
+  const std::string socket = directory_ + "/forker";
+  if (starting_ || socket.size() > kLongestSocketPath) co_return std::nullopt;
+  ForkRequest about;
+  about.directory = at;
+  about.variables = sources_of(spec);
+  const std::string request = to_json(about) + "\n" + to_json(spec);
+  std::string said = co_await ask_forker(socket, request);
+  if (said.empty()) {
+    if (starting_) co_return std::nullopt;
+    const Starting now(starting_);
+    try {
+      co_await call_supervisor(Command(program_).arg("listen").arg(directory_), "");
+    } catch (const Error&) {
+      co_return std::nullopt;  // `tiffany-run begin` says what is wrong
+    }
+  }
+  if (said.empty()) said = co_await ask_forker(socket, request);
+  if (said.empty() || said[0] == kTaken) co_return std::nullopt;
+  if (said[0] == kRefused) throw Error(Errc::command_failed, said.substr(1));
+  if (said.size() == 1) co_return std::nullopt;  // the supervisor was killed
+  try {
+    co_return from_json<CommandResult>(std::string_view(said).substr(1));
+  } catch (const Error&) {
+    co_return std::nullopt;  // a part of it: the rest is in the file, or nowhere
+  }
 }
 
 Task<void> Commands::stop(Uuid id) {

@@ -1,6 +1,7 @@
 #include "plan/command_step.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <source_location>
@@ -44,17 +45,43 @@ void read_outputs(std::string_view text, const std::vector<std::string>& names, 
   }
 }
 
-Task<CommandDone> attempt(exec::CommandRunner* commands, Uuid id, exec::CommandSpec spec,
-                          std::vector<std::string> outputs) {
+// The locks are held from before the command begins until its end is known. All of it may be done
+// again after a crash: what the command has stays with it, and so does its end.
+Task<exec::CommandResult> run_locked(PlanServices* services, Uuid task, const CommandOrder* order) {
+  LockHolder holder;
+  holder.task = task;
+  holder.unit = order->unit;
+  holder.command = order->id;
+  // Without them, because the wait was withdrawn: the command was stopped, and does not begin.
+  static_cast<void>(co_await services->locks.acquire(order->locks, std::move(holder)));
+  exec::CommandResult result;
+  std::exception_ptr refused;
+  try {
+    result = co_await services->commands.run(order->id, order->spec);
+  } catch (const Error&) {
+    refused = std::current_exception();  // it has not begun
+  }
+  co_await services->locks.release(order->locks, order->id);
+  if (refused != nullptr) std::rethrow_exception(refused);
+  co_return result;
+}
+
+Task<CommandDone> attempt(PlanServices* services, Uuid task, const CommandOrder* order) {
   CommandDone done;
-  done.result = co_await commands->run(id, std::move(spec));
-  if (done.result.ok() && !outputs.empty()) {
-    const std::string text = co_await commands->read(id, exec::CommandFile::outputs, kMostOutputs);
+  exec::CommandRunner& commands = services->commands;
+  if (order->locks.empty()) {
+    done.result = co_await commands.run(order->id, order->spec);
+  } else {
+    done.result = co_await run_locked(services, task, order);
+  }
+  if (done.result.ok() && !order->outputs.empty()) {
+    const std::string text =
+        co_await commands.read(order->id, exec::CommandFile::outputs, kMostOutputs);
     if (text.size() >= kMostOutputs) {
       done.problem = "The command wrote more than " + std::to_string(kMostOutputs) +
                      " bytes to $TIFFANY_OUTPUT. Hand large things over in files.";
     } else {
-      read_outputs(text, outputs, done);
+      read_outputs(text, order->outputs, done);
     }
   }
   co_return done;
@@ -62,39 +89,31 @@ Task<CommandDone> attempt(exec::CommandRunner* commands, Uuid id, exec::CommandS
 
 class CommandStep final : public detail::KeptStep {
  public:
-  CommandStep(StepOptions how, exec::CommandRunner& commands, const Uuid& id,
-              exec::CommandSpec spec, std::vector<std::string> outputs)
-      : KeptStep(std::move(how)),
-        commands_(commands),
-        id_(id),
-        spec_(std::move(spec)),
-        outputs_(std::move(outputs)) {}
+  CommandStep(StepOptions how, PlanServices& services, const Uuid& task, CommandOrder order)
+      : KeptStep(std::move(how)), services_(services), task_(task), order_(std::move(order)) {}
 
  private:
   bool suspends() const noexcept override { return true; }
   void call(Attempt& /*attempt*/, std::string& /*result*/) override {}
   Task<void> run(Attempt& /*attempt*/, std::string& result) override {
-    return detail::run_step(plan::attempt(&commands_, id_, spec_, outputs_), &result);
+    return detail::run_step(plan::attempt(&services_, task_, &order_), &result);
   }
-  exec::CommandRunner& commands_;
-  Uuid id_;
-  exec::CommandSpec spec_;
-  std::vector<std::string> outputs_;
+  PlanServices& services_;
+  Uuid task_;
+  CommandOrder order_;
 };
 
 }  // namespace
 
-detail::BeginStepCall<CommandDone> begin_command(Flow& flow, exec::CommandRunner& commands,
-                                                 const std::string& unit, const Uuid& id,
-                                                 exec::CommandSpec spec,
-                                                 std::vector<std::string> outputs) {
+detail::BeginStepCall<CommandDone> begin_command(Flow& flow, PlanServices& services,
+                                                 CommandOrder order) {
   StepOptions options;
   // Idempotent: a second run of the same id attaches. The process may die as often as it likes.
   options.most_crashes = std::numeric_limits<int>::max();
-  options.about = detail::arguments_json(id.text());
+  options.about = detail::arguments_json(order.id.text());
+  const std::string unit = order.unit;
   return {detail::FlowAccess::of(flow), unit,
-          std::make_unique<CommandStep>(std::move(options), commands, id, std::move(spec),
-                                        std::move(outputs)),
+          std::make_unique<CommandStep>(std::move(options), services, flow.id(), std::move(order)),
           std::source_location::current()};
 }
 

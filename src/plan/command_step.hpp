@@ -9,6 +9,7 @@
 #include "tiffany/durable/begin_step.hpp"
 #include "tiffany/durable/flow.hpp"
 #include "tiffany/exec/commands.hpp"
+#include "tiffany/plan/run.hpp"
 
 namespace tiffany::plan {
 
@@ -19,10 +20,19 @@ struct CommandDone {
 };
 TIFFANY_JSON(CommandDone, result, outputs, problem);
 
-// co_await begin_command(...) gives a handle. `unit` names the step in the log.
-detail::BeginStepCall<CommandDone> begin_command(Flow& flow, exec::CommandRunner& commands,
-                                                 const std::string& unit, const Uuid& id,
-                                                 exec::CommandSpec spec,
-                                                 std::vector<std::string> outputs);
+// One attempt: the command, what it hands on, and what it holds meanwhile.
+class CommandOrder {
+ public:
+  CommandOrder() = default;
+  std::string unit{};  // names the step in the log
+  Uuid id{};
+  exec::CommandSpec spec{};
+  std::vector<std::string> outputs{};
+  std::vector<std::string> locks{};
+};
+
+// co_await begin_command(...) gives a handle.
+detail::BeginStepCall<CommandDone> begin_command(Flow& flow, PlanServices& services,
+                                                 CommandOrder order);
 
 }  // namespace tiffany::plan

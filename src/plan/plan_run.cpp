@@ -59,71 +59,75 @@ Durable<PlanEnd> PlanRun::run() {
 
 Durable<void> PlanRun::run_phase(const std::vector<Step>& steps, const char* name) {
   phase_ = name;
-  steps_ = &steps;
+  begin_phase(steps);
   for (;;) {
     co_await begin_what_can();
-    if (!any_active()) co_return;
-    co_await flow_.wait_until([&] {
-      return std::any_of(units_.begin(), units_.end(),
-                         [](const auto& unit) { return unit->active() && unit->arrived(); });
-    });
+    if (active_.empty()) co_return;
+    co_await flow_.wait_until([&] { return arrived(); });
     co_await take_what_came(true);
   }
 }
 
 Durable<void> PlanRun::stop_all() {
-  std::vector<Uuid> ids;
+  std::vector<const Unit*> running;
   for (const auto& unit : units_) {
-    if (unit->state == UnitState::running) ids.push_back(unit->command);
-    if (unit->active() && unit->state != UnitState::running) {
+    if (unit->state == UnitState::running) running.push_back(unit.get());
+    if (unit->state == UnitState::waiting) {
+      end(*unit, UnitState::skipped, "The task was cancelled.");
+    } else if (unit->active() && unit->state != UnitState::running) {
       end(*unit, UnitState::failed, "The task was cancelled.");
       unit->timer = {};
       unit->approval = {};
     }
   }
-  if (!ids.empty()) {
+  if (!running.empty()) {
     exec::CommandRunner& commands = services_.commands;
     co_await flow_.step("stop", [&]() -> Task<void> {
-      for (const Uuid& id : ids) co_await commands.stop(id);
+      for (const Unit* const unit : running) co_await commands.stop(unit->command);
     });
   }
-  while (any_active()) {
-    co_await flow_.wait_until([&] {
-      return std::any_of(units_.begin(), units_.end(),
-                         [](const auto& unit) { return unit->active() && unit->arrived(); });
-    });
+  // Not in the step: who waits again after a crash is told again.
+  for (const Unit* const unit : running) {
+    if (!unit->step->locks.empty() && !unit->arrived()) services_.locks.withdraw(unit->command);
+  }
+  while (!active_.empty()) {
+    co_await flow_.wait_until([&] { return arrived(); });
     co_await take_what_came(false);
   }
 }
 
 Durable<void> PlanRun::begin_what_can() {
-  admit(*steps_);
-  for (std::size_t i = 0; i < units_.size(); ++i) {
-    Unit& unit = *units_[i];
-    if (unit.state != UnitState::waiting || !may_begin(unit)) continue;
-    if (unit.step->approve.empty()) {
-      co_await begin(unit);
-    } else {
+  admit();
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    if (running_ >= plan_.at_once && questions_ == 0) co_return;
+    Unit& unit = *units_[*at++];  // which leaves waiting_ when it begins
+    if (!may_begin(unit)) continue;
+    if (unit.asks()) {
       co_await begin_approval(unit);
+    } else {
+      co_await begin(unit);
     }
   }
 }
 
 Durable<void> PlanRun::begin(Unit& unit) {
   if (unit.attempts == 0) unit.begun_us = now();
-  exec::CommandSpec spec;
+  CommandOrder order;
   try {
-    spec = spec_of(unit);
+    order.spec = spec_of(unit);
   } catch (const Error& error) {  // a value that nobody could foresee, as of a foreach
     end(unit, UnitState::failed, error.what());
     co_return;
   }
   unit.command = command_id(flow_.id(), unit.name, ++unit.attempts);
-  unit.state = UnitState::running;
+  set_state(unit, UnitState::running);
   ++running_;
   held_.insert(unit.step->locks.begin(), unit.step->locks.end());
-  unit.running = co_await begin_command(flow_, services_.commands, unit.name, unit.command,
-                                        std::move(spec), unit.step->outputs);
+  order.unit = unit.name;
+  order.id = unit.command;
+  order.outputs = unit.step->outputs;
+  order.locks = unit.step->locks;
+  unit.running = co_await begin_command(flow_, services_, std::move(order));
 }
 
 Durable<void> PlanRun::begin_approval(Unit& unit) {
@@ -136,21 +140,21 @@ Durable<void> PlanRun::begin_approval(Unit& unit) {
     }
   }
   ++unit.attempts;
-  unit.state = UnitState::approval;
+  set_state(unit, UnitState::approval);
   unit.approval = co_await flow_.promise<Approval>("approve " + unit.name);
 }
 
 Durable<void> PlanRun::take_what_came(bool may_go_on) {
-  for (std::size_t i = 0; i < units_.size(); ++i) {
-    Unit& unit = *units_[i];
-    if (!unit.active() || !unit.arrived()) continue;
+  for (auto at = active_.begin(); at != active_.end();) {
+    Unit& unit = *units_[*at++];  // which may leave active_
+    if (!unit.arrived()) continue;
     if (unit.state == UnitState::running) {
       co_await take_command(unit, may_go_on);
     } else if (unit.state == UnitState::approval) {
       co_await take_approval(unit);
     } else {
       unit.timer = {};
-      unit.state = UnitState::waiting;
+      set_state(unit, UnitState::waiting);
     }
   }
 }
@@ -183,7 +187,7 @@ Durable<void> PlanRun::take_command(Unit& unit, bool may_go_on) {
         problem + " The step is of the class at_most_once, and is not run again.");
   } else if (unknown && may_go_on && ++unit.unknown <= kMostUnknown) {
     unit.text = problem;
-    unit.state = UnitState::waiting;
+    set_state(unit, UnitState::waiting);
   } else if (may_go_on && done.result.end != exec::CommandEnd::stopped &&
              unit.attempts - unit.unknown < unit.step->retry.attempts) {
     unit.text = problem;
@@ -199,7 +203,7 @@ Durable<void> PlanRun::take_command(Unit& unit, bool may_go_on) {
 }
 
 Durable<void> PlanRun::pause(Unit& unit, Duration length) {
-  unit.state = UnitState::pausing;
+  set_state(unit, UnitState::pausing);
   unit.timer = co_await flow_.timer(length);
 }
 
@@ -221,7 +225,7 @@ Durable<void> PlanRun::take_approval(Unit& unit) {
   }
   unit.approval = {};
   if (problem.empty() && said.approved && said.digest != unit.digest) {
-    unit.state = UnitState::waiting;  // that was for another text: it is asked again
+    set_state(unit, UnitState::waiting);  // that was for another text: it is asked again
     co_return;
   }
   unit.timer = {};

@@ -29,6 +29,7 @@ const char* name_of(UnitState state) noexcept;
 // A step, or one item of its foreach.
 struct Unit {
   const Step* step = nullptr;
+  std::size_t number = 0;  // in the order in which units came to be
   std::string name;
   std::optional<std::string> item;
   const char* phase = "steps";
@@ -48,10 +49,19 @@ struct Unit {
     return state == UnitState::running || state == UnitState::pausing ||
            state == UnitState::approval;
   }
+  bool asks() const noexcept { return !step->approve.empty(); }
   bool over() const noexcept { return state >= UnitState::done; }
   bool arrived() const noexcept {
     return running.arrived() || timer.arrived() || approval.arrived();
   }
+};
+
+// What is known of a step whose units have not all ended.
+struct Progress {
+  std::size_t needs = 0;  // steps that have not ended yet
+  std::size_t units = 0;  // of this one that have not ended; only when it is decided
+  bool decided = false;
+  std::vector<std::size_t> next;  // steps of the phase that need this one, by their numbers
 };
 
 class PlanRun {
@@ -75,15 +85,19 @@ class PlanRun {
   Durable<void> take_approval(Unit& unit);
   Durable<void> pause(Unit& unit, Duration length);
 
-  void admit(const std::vector<Step>& steps);
+  void begin_phase(const std::vector<Step>& steps);
+  void admit();
   void decide(const Step& step);
   void expand(const Step& step);
+  Unit& add_unit(const Step& step, std::string name);
+  void set_state(Unit& unit, UnitState state);
+  void step_ended(const Step& step);
+  bool arrived() const;
   bool may_begin(const Unit& unit) const;
   void end(Unit& unit, UnitState state, std::string text);
   std::optional<UnitState> state_of(const std::string& step) const;
   Lookup lookup(const Unit* unit) const;
   exec::CommandSpec spec_of(const Unit& unit) const;
-  bool any_active() const;
   std::string failures() const;
   std::int64_t now() const;
 
@@ -95,8 +109,16 @@ class PlanRun {
   const std::vector<Step>* steps_ = nullptr;  // of the phase
   std::vector<std::unique_ptr<Unit>> units_;  // in the order in which they came to be
   std::map<std::string, std::vector<Unit*>> by_step_;
-  int running_ = 0;             // commands
-  std::set<std::string> held_;  // locks of these
+  // So that what comes costs as much as follows from it, and not as much as the plan has steps. By
+  // numbers, because everything happens in the order of the file.
+  std::vector<Progress> progress_;              // of the steps of the phase
+  std::map<std::string, std::size_t> numbers_;  // of these, by name
+  std::set<std::size_t> ready_;                 // steps of which all needs have ended
+  std::set<std::size_t> waiting_;               // units
+  std::set<std::size_t> active_;                // units
+  std::size_t questions_ = 0;                   // approvals among those that wait
+  int running_ = 0;                             // commands
+  std::set<std::string> held_;                  // locks of these
   std::map<std::string, std::map<std::string, std::string>> outputs_;
 };
 

@@ -24,8 +24,9 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 std::int64_t PlanRun::now() const { return flow_.now().time_since_epoch().count(); }
 
-bool PlanRun::any_active() const {
-  return std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->active(); });
+bool PlanRun::arrived() const {
+  return std::any_of(active_.begin(), active_.end(),
+                     [&](std::size_t number) { return units_[number]->arrived(); });
 }
 
 // None: it has not ended.
@@ -43,30 +44,84 @@ std::optional<UnitState> PlanRun::state_of(const std::string& step) const {
   return skipped ? UnitState::skipped : UnitState::done;
 }
 
-// Until nothing changes: a step that is skipped may decide the next one.
-void PlanRun::admit(const std::vector<Step>& steps) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const Step& step : steps) {
-      if (by_step_.count(step.name) != 0) continue;
-      const bool ready = std::all_of(step.needs.begin(), step.needs.end(),
-                                     [&](const auto& need) { return state_of(need).has_value(); });
-      if (!ready) continue;
-      decide(step);
-      changed = true;
+void PlanRun::begin_phase(const std::vector<Step>& steps) {
+  steps_ = &steps;
+  progress_.assign(steps.size(), Progress());
+  numbers_.clear();
+  ready_.clear();
+  for (std::size_t i = 0; i < steps.size(); ++i) numbers_[steps[i].name] = i;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const std::string& need : steps[i].needs) {
+      if (state_of(need)) continue;  // of a phase before
+      ++progress_[i].needs;
+      const auto found = numbers_.find(need);
+      if (found != numbers_.end()) progress_[found->second].next.push_back(i);
     }
+    if (progress_[i].needs == 0) ready_.insert(i);
   }
+}
+
+// In the order of the file, again and again until nothing is left: a step that is skipped may
+// decide one that stands before it. Logs depend on the order.
+void PlanRun::admit() {
+  std::size_t from = 0;
+  while (!ready_.empty()) {
+    auto next = ready_.lower_bound(from);
+    if (next == ready_.end()) next = ready_.begin();
+    const std::size_t number = *next;
+    ready_.erase(next);
+    from = number + 1;
+    const Step& step = (*steps_)[number];
+    decide(step);
+    progress_[number].decided = true;
+    for (const Unit* const unit : by_step_[step.name]) {
+      if (!unit->over()) ++progress_[number].units;
+    }
+    if (progress_[number].units == 0) step_ended(step);
+  }
+}
+
+void PlanRun::step_ended(const Step& step) {
+  for (const std::size_t next : progress_[numbers_[step.name]].next) {
+    if (--progress_[next].needs == 0) ready_.insert(next);
+  }
+}
+
+Unit& PlanRun::add_unit(const Step& step, std::string name) {
+  auto made = std::make_unique<Unit>();
+  Unit& unit = *made;
+  unit.step = &step;
+  unit.number = units_.size();
+  unit.name = std::move(name);
+  unit.phase = phase_;
+  by_step_[step.name].push_back(&unit);
+  units_.push_back(std::move(made));
+  waiting_.insert(unit.number);
+  if (unit.asks()) ++questions_;
+  return unit;
+}
+
+void PlanRun::set_state(Unit& unit, UnitState state) {
+  if (unit.state == UnitState::waiting && unit.asks()) --questions_;
+  waiting_.erase(unit.number);
+  active_.erase(unit.number);
+  unit.state = state;
+  if (state == UnitState::waiting) {
+    waiting_.insert(unit.number);
+    if (unit.asks()) ++questions_;
+  }
+  if (unit.active()) active_.insert(unit.number);
+  if (!unit.over()) return;
+  const auto found = numbers_.find(unit.step->name);
+  if (found == numbers_.end() || &(*steps_)[found->second] != unit.step) return;
+  Progress& progress = progress_[found->second];
+  if (progress.decided && --progress.units == 0) step_ended(*unit.step);
 }
 
 void PlanRun::decide(const Step& step) {
   const auto single = [&](UnitState state, std::string text) {
-    auto unit = std::make_unique<Unit>();
-    unit->step = &step;
-    unit->name = step.name;
-    unit->phase = phase_;
-    by_step_[step.name].push_back(unit.get());
-    units_.push_back(std::move(unit));
-    if (state != UnitState::waiting) end(*units_.back(), state, std::move(text));
+    Unit& unit = add_unit(step, step.name);
+    if (state != UnitState::waiting) end(unit, state, std::move(text));
   };
   for (const std::string& need : step.needs) {
     const std::optional<UnitState> state = state_of(need);
@@ -98,25 +153,19 @@ void PlanRun::expand(const Step& step) {
   }
   by_step_[step.name];  // without any item it is done
   for (std::size_t i = 0; i < items.size(); ++i) {
-    auto unit = std::make_unique<Unit>();
-    unit->step = &step;
-    unit->name = step.name + "[" + std::to_string(i) + "]";
-    unit->item = items[i];
-    unit->phase = phase_;
-    by_step_[step.name].push_back(unit.get());
-    units_.push_back(std::move(unit));
+    add_unit(step, step.name + "[" + std::to_string(i) + "]").item = items[i];
   }
 }
 
 bool PlanRun::may_begin(const Unit& unit) const {
-  if (!unit.step->approve.empty()) return true;
+  if (unit.asks()) return true;
   if (running_ >= plan_.at_once) return false;
   return std::none_of(unit.step->locks.begin(), unit.step->locks.end(),
                       [&](const std::string& lock) { return held_.count(lock) != 0; });
 }
 
 void PlanRun::end(Unit& unit, UnitState state, std::string text) {
-  unit.state = state;
+  set_state(unit, state);
   unit.text = std::move(text);
   unit.ended_us = now();
 }
@@ -200,6 +249,13 @@ PlanView PlanRun::view() const {
     each.ended_us = unit->ended_us;
     if (!unit->command.nil()) {
       each.output = services_.commands.path(unit->command, exec::CommandFile::out);
+    }
+    if (unit->state == UnitState::running && !unit->step->locks.empty()) {
+      const std::string wait = services_.locks.wait_of(unit->command);
+      if (!wait.empty()) {
+        each.state = "waiting for a lock";
+        each.text = wait;
+      }
     }
     if (unit->state == UnitState::approval) {
       each.promise = unit->approval.id().text();

@@ -84,6 +84,26 @@ TEST_F(PlanApproval, AnApprovalOfAnotherTextIsNoAnswerAndItIsAskedAgain) {
             "");
 }
 
+TEST_F(PlanApproval, AValueThatIsNoAnswerIsRefusedAndTheQuestionStays) {
+  read(kAsks);
+  EXPECT_EQ(run_with([&](Host* host) -> Task<void> {
+              const plan::UnitView asked = co_await question(host);
+              const Uuid promise = *Uuid::parse(asked.promise);
+              for (const char* const value : {"\"yes\"", "7", "[]", "{\"approved\":\"yes\"}"}) {
+                std::string said;
+                try {
+                  co_await host->complete_json(promise, value, true);
+                } catch (const Error& error) {
+                  said = error.what();
+                }
+                EXPECT_NE(said.find("The promise is as it was."), std::string::npos) << said;
+              }
+              co_await answer(host, asked, yes(asked.digest));
+            }),
+            "");
+  EXPECT_EQ(state_of("ship"), "done");
+}
+
 TEST_F(PlanApproval, AStepThatIsRejectedFailsWithTheReason) {
   read(kAsks);
   const std::string said = run_with([](Host* host) -> Task<void> {

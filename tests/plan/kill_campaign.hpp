@@ -180,6 +180,7 @@ finally:
       }
     }
     for (const auto& entry : std::filesystem::directory_iterator(directory_ + "/commands")) {
+      if (!entry.is_directory()) continue;  // of the forker
       if (!std::filesystem::exists(entry.path() / "exit.json")) {
         say("no end in " + entry.path().string());
       }

@@ -204,6 +204,42 @@ finally: [{name: clean, run: [do, clean]}]
   EXPECT_EQ(commands.begun, (Words{"long", "flaps", "undo", "clean"})) << said;
 }
 
+TEST_F(PlanRunTest, WhatHasNotBegunWhenThePlanIsCancelledNeverBegins) {
+  read(R"(
+at_once: 1
+steps:
+  - {name: long, run: [do, long]}
+  - {name: other, run: [do, other]}
+finally: [{name: clean, run: [do, clean]}]
+)");
+  commands.script["long"] = {{.takes = 1h}};
+  world.live([&](Host& host) -> Task<void> {
+    co_await start(host);
+    co_await sleep(1min);
+    co_await host.cancel(kPlanTask, "enough");
+    try {
+      co_await host.result<PlanEnd>(kPlanTask);
+    } catch (const Error&) {  // cancelled
+    }
+  });
+  EXPECT_EQ(commands.begun, (Words{"long", "clean"}));
+}
+
+TEST_F(PlanRunTest, AThousandStepsBeginInTheOrderOfTheFileAndEachAfterWhatItNeeds) {
+  std::string text = "at_once: 3\nsteps:\n";
+  for (int i = 0; i < 1000; ++i) {
+    const std::string needs = i < 10 ? "" : "needs: [s" + std::to_string(i - 10) + "], ";
+    text += "  - {name: s" + std::to_string(i) + ", " + needs + "run: [do, " + std::to_string(i) +
+            "]}\n";
+  }
+  read(text);
+  EXPECT_EQ(run(), "");
+  ASSERT_EQ(commands.begun.size(), 1000u);
+  EXPECT_EQ(commands.most_running, 3);
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_EQ(commands.begun[static_cast<std::size_t>(i)], std::to_string(i));
+}
+
 TEST_F(PlanRunTest, AScheduleOfAPlanStartsItWithItsValues) {
   read(
       "schedule: {cron: '30 2 * * *', catch_up: 2, overlap: queue}\n"

@@ -19,16 +19,14 @@ namespace {
 constexpr std::size_t kMostOfAFile = std::size_t{4} << 20;
 constexpr off_t kReserved = 16 * 1024;  // more than an exit.json can have
 
-void make_directory(const std::string& path) {
-  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return;
-  const std::size_t slash = path.rfind('/');
-  if (errno != ENOENT || slash == std::string::npos || slash == 0) refuse("make", path);
-  make_directory(path.substr(0, slash));
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) refuse("make", path);
-}
+constexpr std::size_t kLongestSpec = std::size_t{2} << 20;
 
-std::string absolute(const std::string& path) {
+// By one call, where realpath() makes one for each part of the path.
+std::string path_of(int directory, const std::string& path) {
   std::array<char, PATH_MAX> room{};
+  const std::string link = "/proc/self/fd/" + std::to_string(directory);
+  const ssize_t size = readlink(link.c_str(), room.data(), room.size());
+  if (size > 0) return {room.data(), static_cast<std::size_t>(size)};
   if (realpath(path.c_str(), room.data()) == nullptr) refuse("find", path);
   return room.data();
 }
@@ -37,6 +35,29 @@ std::string absolute(const std::string& path) {
 
 void refuse(const std::string& what, const std::string& on) {
   throw Refusal("tiffany-run cannot " + what + " " + on + ": " + std::strerror(errno) + ".");
+}
+
+void make_directory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return;
+  const std::size_t slash = path.rfind('/');
+  if (errno != ENOENT || slash == std::string::npos || slash == 0) refuse("make", path);
+  make_directory(path.substr(0, slash));
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) refuse("make", path);
+}
+
+std::string read_to_end(int fd) {
+  std::string text;
+  std::array<char, 16 * 1024> room;
+  for (;;) {
+    const ssize_t n = read(fd, room.data(), room.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) refuse("read", "the text of a command");
+    if (n == 0) return text;
+    text.append(room.data(), static_cast<std::size_t>(n));
+    if (text.size() > kLongestSpec) {
+      throw Refusal("tiffany-run takes commands of at most 2 MiB. Put what is long into a file.");
+    }
+  }
 }
 
 Fd::Fd(Fd&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
@@ -81,9 +102,9 @@ std::optional<std::string> read_all(int directory, const char* name, std::size_t
 
 CommandDirectory::CommandDirectory(const std::string& path) {
   make_directory(path);
-  path_ = absolute(path);
-  directory_ = Fd(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory_.get() < 0) refuse("open", path_);
+  directory_ = Fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory_.get() < 0) refuse("open", path);
+  path_ = path_of(directory_.get(), path);
 }
 
 std::string CommandDirectory::id() const { return path_.substr(path_.rfind('/') + 1); }
@@ -134,10 +155,13 @@ void CommandDirectory::sync() const {
   if (fsync(fd()) != 0) refuse("sync", path_);
 }
 
-std::string boot_id() {
-  std::string id = read_all(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 4096).value_or("");
-  while (!id.empty() && id.back() == '\n') id.pop_back();
-  return id;
+const std::string& boot_id() {
+  static const std::string known = [] {
+    std::string id = read_all(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 4096).value_or("");
+    while (!id.empty() && id.back() == '\n') id.pop_back();
+    return id;
+  }();
+  return known;
 }
 
 std::int64_t wall_us() noexcept {

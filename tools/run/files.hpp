@@ -59,9 +59,13 @@ class CommandDirectory {
 
 // Up to so many bytes of a file; none when there is no such file.
 std::optional<std::string> read_all(int directory, const char* name, std::size_t most);
+// Up to the end of a pipe or a socket: the text of a command, of a bounded size.
+std::string read_to_end(int fd);
+// With those above it, for the user alone.
+void make_directory(const std::string& path);
 bool write_all(int fd, std::string_view bytes) noexcept;
 // Of this start of the machine.
-std::string boot_id();
+const std::string& boot_id();
 std::int64_t wall_us() noexcept;
 
 }  // namespace tiffany::supervisor

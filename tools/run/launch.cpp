@@ -62,62 +62,96 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return all;
 }
 
-// What failed in the child, for its parent.
+// What failed in the child. The two share their memory until the child has become the command.
 struct Failure {
   int error = 0;
-  char what[32] = {};
+  const char* what = nullptr;
 };
-[[noreturn]] void give_up(int tell, const char* what) noexcept {
-  Failure failure;
+// What the child needs, made before it is there: it allocates nothing.
+struct Orders {
+  const exec::CommandSpec& spec;
+  char* const* words;
+  char* const* variables;
+  const std::vector<std::string>& places;  // where the program may be
+  std::vector<char*>& script;              // the words for a shell, for a script without a "#!"
+  int out;
+  int err;
+  pid_t parent;
+};
+[[noreturn]] void give_up(volatile Failure& failure, const char* what) noexcept {
   failure.error = errno;
-  std::strncpy(failure.what, what, sizeof failure.what - 1);
-  static_cast<void>(!write(tell, &failure, sizeof failure));
+  failure.what = what;
   _exit(127);
 }
 
-void limit(int tell, int what, const std::optional<std::uint64_t>& to) noexcept {
+void limit(volatile Failure& failure, int what, const std::optional<std::uint64_t>& to) noexcept {
   if (!to) return;
   rlimit now{};
   getrlimit(static_cast<__rlimit_resource>(what), &now);
   rlimit next{*to, *to};
   if (now.rlim_max != RLIM_INFINITY && now.rlim_max < *to) next = {now.rlim_max, now.rlim_max};
-  if (setrlimit(static_cast<__rlimit_resource>(what), &next) != 0) give_up(tell, "set a limit");
+  if (setrlimit(static_cast<__rlimit_resource>(what), &next) != 0) give_up(failure, "set a limit");
 }
 
-[[noreturn]] void become(const exec::CommandSpec& spec, char* const* words, char* const* variables,
-                         const char* path, int out, int err, int tell, pid_t parent) noexcept {
+// As execvpe() does, with the PATH of the command.
+void execute(const Orders& orders) noexcept {
+  int error = ENOENT;
+  for (const std::string& place : orders.places) {
+    execve(place.c_str(), orders.words, orders.variables);
+    if (errno == ENOEXEC) {
+      orders.script[1] = const_cast<char*>(place.c_str());
+      execve("/bin/sh", orders.script.data(), orders.variables);
+    }
+    if (errno == EACCES) error = EACCES;  // perhaps another place has it
+    if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) return;
+  }
+  errno = error;
+}
+
+[[noreturn]] void become(const Orders& orders, volatile Failure& failure) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // it died before it could be noticed
+  if (getppid() != orders.parent) _exit(127);  // it died before it could be noticed
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (setsid() < 0) give_up(tell, "make a session");
+  if (setsid() < 0) give_up(failure, "make a session");
+  for (const int each : {SIGPIPE, SIGXFSZ}) std::signal(each, SIG_DFL);  // what main() ignores
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int each = 1; each < NSIG; ++each) std::signal(each, SIG_DFL);
   const int input = open("/dev/null", O_RDONLY);
-  if (input < 0 || dup2(input, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) {
-    give_up(tell, "set its three streams");
+  if (input < 0 || dup2(input, 0) < 0 || dup2(orders.out, 1) < 0 || dup2(orders.err, 2) < 0) {
+    give_up(failure, "set its three streams");
   }
   if (input > 2) close(input);
+  const exec::CommandSpec& spec = orders.spec;
   if (!spec.directory.empty() && chdir(spec.directory.c_str()) != 0) {
-    give_up(tell, "enter its directory");
+    give_up(failure, "enter its directory");
   }
   const exec::CommandLimits& limits = spec.limits;
-  limit(tell, RLIMIT_CORE, 0);
-  limit(tell, RLIMIT_CPU, limits.cpu_seconds);
-  limit(tell, RLIMIT_FSIZE, limits.file_bytes);
-  limit(tell, RLIMIT_NOFILE, limits.open_files);
-  limit(tell, RLIMIT_NPROC, limits.processes);
-  limit(tell, RLIMIT_AS, limits.memory_bytes);
-  setenv("PATH", path, 1);  // where execvpe looks
-  execvpe(words[0], words, variables);
-  give_up(tell, "start");
+  limit(failure, RLIMIT_CORE, 0);
+  limit(failure, RLIMIT_CPU, limits.cpu_seconds);
+  limit(failure, RLIMIT_FSIZE, limits.file_bytes);
+  limit(failure, RLIMIT_NOFILE, limits.open_files);
+  limit(failure, RLIMIT_NPROC, limits.processes);
+  limit(failure, RLIMIT_AS, limits.memory_bytes);
+  execute(orders);
+  give_up(failure, "start");
+}
+
+std::vector<std::string> places_of(const std::string& program, std::string_view path) {
+  if (program.find('/') != std::string::npos) return {program};
+  std::vector<std::string> places;
+  for (;;) {
+    const std::string_view each = path.substr(0, path.find(':'));
+    places.push_back((each.empty() ? "." : std::string(each)) + "/" + program);
+    if (each.size() == path.size()) return places;
+    path.remove_prefix(each.size() + 1);
+  }
 }
 
 }  // namespace
 
 std::vector<std::string> environment_of(const exec::CommandSpec& spec,
-                                        const CommandDirectory& directory) {
+                                        const CommandDirectory& directory, Scrubber& secrets) {
   std::map<std::string, std::string> all;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view entry = *each;
@@ -129,7 +163,10 @@ std::vector<std::string> environment_of(const exec::CommandSpec& spec,
   }
   all.try_emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
   for (const auto& [name, value] : spec.environment) all[name] = value;
-  for (const exec::Secret& secret : spec.secrets) all[secret.name] = value_of(secret);
+  for (const exec::Secret& secret : spec.secrets) {
+    const std::string& value = all[secret.name] = value_of(secret);
+    secrets.add(value);
+  }
   all[kMarker] = directory.id();
   all["TIFFANY_OUTPUT"] = directory.path() + "/outputs";
   std::vector<std::string> entries;
@@ -139,29 +176,25 @@ std::vector<std::string> environment_of(const exec::CommandSpec& spec,
 
 Launched launch(const exec::CommandSpec& spec, const std::vector<std::string>& environment,
                 const Fd& out, const Fd& err) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) refuse("make", "a pipe");
-  const Fd hear(ends[0]);
-  Fd tell(ends[1]);
   const std::vector<char*> words = pointers(spec.argv);
   const std::vector<char*> variables = pointers(environment);
-  const char* path = "";
+  std::string_view path;
   for (const std::string& entry : environment) {
-    if (entry.starts_with("PATH=")) path = entry.c_str() + 5;
+    if (entry.starts_with("PATH=")) path = std::string_view(entry).substr(5);
   }
-  const pid_t self = getpid();
+  const std::vector<std::string> places = places_of(spec.argv[0], path);
+  std::string shell = "/bin/sh";
+  std::vector<char*> script{shell.data(), nullptr};
+  script.insert(script.end(), words.begin() + 1, words.end());
+  const Orders orders{spec,   words.data(), variables.data(), places,
+                      script, out.get(),    err.get(),        getpid()};
+  volatile Failure failure;
   Launched launched;
-  launched.process = fork();
+  // This process stands still until the child has become the command: no pages are copied.
+  launched.process = vfork();
+  if (launched.process == 0) become(orders, failure);
   if (launched.process < 0) refuse("make", "a process");
-  if (launched.process == 0) {
-    become(spec, words.data(), variables.data(), path, out.get(), err.get(), tell.get(), self);
-  }
-  tell.close();
-  Failure failure;
-  ssize_t n = 0;
-  while ((n = read(hear.get(), &failure, sizeof failure)) < 0 && errno == EINTR) {
-  }
-  if (n != static_cast<ssize_t>(sizeof failure)) return launched;
+  if (failure.what == nullptr) return launched;
   waitpid(launched.process, nullptr, 0);
   launched.problem = std::string("The command could not ") + failure.what + ": " + spec.argv[0] +
                      ": " + std::strerror(failure.error) + ".";

@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "files.hpp"
+#include "tiffany/base/scrub.hpp"
 #include "tiffany/exec/command_spec.hpp"
 
 namespace tiffany::supervisor {
 
-// NAME=value, as the command gets them. Reads the secrets; a Refusal names the variable and the
-// source of one that cannot be read, never its value.
+// NAME=value, as the command gets them. Reads the secrets, and tells them to `secrets`; a Refusal
+// names the variable and the source of one that cannot be read, never its value.
 std::vector<std::string> environment_of(const exec::CommandSpec& spec,
-                                        const CommandDirectory& directory);
+                                        const CommandDirectory& directory, Scrubber& secrets);
 
 struct Launched {
   pid_t process = -1;

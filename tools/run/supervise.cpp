@@ -33,9 +33,12 @@ std::int64_t monotonic_ms() noexcept {
   return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
 }
 
+constexpr std::size_t kPipe = std::size_t{1} << 20;  // more than a pipe holds
+
 struct Stream {
-  Stream(const CommandDirectory& directory, const char* name, std::uint64_t limit)
-      : file(directory, name, limit) {
+  Stream(const CommandDirectory& directory, const char* name, std::uint64_t limit,
+         const Scrubber& secrets)
+      : file(directory, name, limit), scrub(secrets) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) refuse("make", "a pipe");
     ours = Fd(ends[0]);
@@ -50,22 +53,29 @@ struct Stream {
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return;
       if (n <= 0) return ours.close();
-      file.add({room.data(), static_cast<std::size_t>(n)});
+      file.add(scrub.add({room.data(), static_cast<std::size_t>(n)}));
       most -= static_cast<std::size_t>(n);
     }
   }
+  void finish() {
+    take(kPipe);
+    file.add(scrub.finish());
+    file.finish();
+  }
   Capture file;
+  Scrubber::Stream scrub;
   Fd ours;
   Fd theirs;
 };
 
 class Watch {
  public:
-  Watch(const CommandDirectory& directory, const CommandSpec& spec)
+  Watch(const CommandDirectory& directory, const CommandSpec& spec, const Scrubber& secrets)
       : directory_(directory),
         spec_(spec),
-        out_(directory, "out", spec.output_bytes),
-        err_(directory, "err", spec.output_bytes) {
+        secrets_(secrets),
+        out_(directory, "out", spec.output_bytes, secrets),
+        err_(directory, "err", spec.output_bytes, secrets) {
     sigset_t wanted;
     sigemptyset(&wanted);
     for (const int each : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&wanted, each);
@@ -165,11 +175,9 @@ class Watch {
   }
 
   void finish() {
-    constexpr std::size_t kPipe = std::size_t{1} << 20;  // more than a pipe holds
-    out_.take(kPipe);
-    err_.take(kPipe);
-    out_.file.finish();
-    err_.file.finish();
+    out_.finish();
+    err_.finish();
+    scrub_outputs();
     result_.output_dropped = out_.file.dropped();
     result_.errors_dropped = err_.file.dropped();
     if (WIFEXITED(status_)) {
@@ -197,8 +205,22 @@ class Watch {
     }
   }
 
+  // What the command hands on goes into the log of the program.
+  void scrub_outputs() {
+    if (secrets_.empty()) return;
+    try {
+      const std::optional<std::string> text = directory_.read("outputs");
+      if (!text) return;
+      const std::string clean = secrets_.scrubbed(*text);
+      if (clean != *text) directory_.replace("outputs", clean, false);
+    } catch (const Refusal&) {  // too large, or no file: nobody reads it then
+      unlinkat(directory_.fd(), "outputs", 0);
+    }
+  }
+
   const CommandDirectory& directory_;
   const CommandSpec& spec_;
+  const Scrubber& secrets_;
   Stream out_;
   Stream err_;
   Fd signals_;
@@ -212,20 +234,24 @@ class Watch {
 
 }  // namespace
 
-void record_end(const CommandDirectory& directory, const CommandResult& result, bool synced) {
+std::string record_end(const CommandDirectory& directory, const CommandResult& result,
+                       bool synced) {
   CommandResult told = result;
   told.ended_us = wall_us();
-  directory.replace("exit.json", to_json(told), synced);
+  std::string text = to_json(told);
+  directory.replace("exit.json", text, synced);
+  return text;
 }
 
-void supervise(const CommandDirectory& directory, const CommandSpec& spec, Fd ready) {
+void supervise(const CommandDirectory& directory, const CommandSpec& spec, Fd tell) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  Scrubber secrets;
   std::optional<Watch> watch;
   std::vector<std::string> environment;
   try {
-    environment = environment_of(spec, directory);
+    environment = environment_of(spec, directory, secrets);
     directory.reserve("exit.json");
-    watch.emplace(directory, spec);
+    watch.emplace(directory, spec, secrets);
     exec::SupervisorMark mark;
     mark.pid = getpid();
     mark.started = start_of(getpid());
@@ -233,11 +259,10 @@ void supervise(const CommandDirectory& directory, const CommandSpec& spec, Fd re
     mark.begun_us = wall_us();
     directory.replace("supervisor", to_json(mark), spec.synced);  // from here on it has begun
   } catch (const Refusal& refusal) {
-    write_all(ready.get(), refusal.what());
+    write_all(tell.get(), exec::kRefused + std::string(refusal.what()));
     return;
   }
-  write_all(ready.get(), std::string_view("\0", 1));
-  ready.close();
+  write_all(tell.get(), std::string_view(&exec::kBegun, 1));
   const Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   for (int number = 0; number < 3; ++number) dup2(null.get(), number);
   CommandResult result;
@@ -250,7 +275,8 @@ void supervise(const CommandDirectory& directory, const CommandSpec& spec, Fd re
   }
   for (;;) {  // a disk may be full: the end is not lost as long as this process lives
     try {
-      return record_end(directory, result, spec.synced);
+      write_all(tell.get(), record_end(directory, result, spec.synced));
+      return;
     } catch (const Refusal&) {
       poll(nullptr, 0, 1000);
     }

@@ -9,11 +9,12 @@
 
 namespace tiffany::supervisor {
 
-// Called in a process that has left its parent, with the lock. Writes `supervisor`, tells the one
-// who waits at `ready` (a byte, or a sentence: then nothing has begun), runs the command, and
-// writes exit.json.
-void supervise(const CommandDirectory& directory, const exec::CommandSpec& spec, Fd ready);
-// The end of a command, on the disk.
-void record_end(const CommandDirectory& directory, const exec::CommandResult& result, bool synced);
+// Called in a process that has left its parent, with the lock. Writes `supervisor`, tells the
+// program that reads `tell` (exec::kBegun; or kRefused and a sentence: then nothing has begun),
+// runs the command, writes exit.json, and tells that text, too.
+void supervise(const CommandDirectory& directory, const exec::CommandSpec& spec, Fd tell);
+// The end of a command, on the disk; gives the text.
+std::string record_end(const CommandDirectory& directory, const exec::CommandResult& result,
+                       bool synced);
 
 }  // namespace tiffany::supervisor

@@ -113,6 +113,18 @@ struct SupervisorMark {
 };
 TIFFANY_JSON(SupervisorMark, pid, started, boot, begun_us);
 
+// What a program asks the forker of tiffany-run for, before the text of the CommandSpec, and the
+// first byte of what it answers (tools/run/forker.hpp).
+struct ForkRequest {
+  std::string directory{};                                       // of the command
+  std::vector<std::pair<std::string, std::string>> variables{};  // sources of secrets
+};
+TIFFANY_JSON(ForkRequest, directory, variables);
+inline constexpr char kBegun = 'b';    // the command has begun; its end follows
+inline constexpr char kTaken = 't';    // it runs under another supervisor
+inline constexpr char kOver = 'o';     // it has ended; its end follows
+inline constexpr char kRefused = 'r';  // it has not begun; a sentence follows
+
 inline std::string_view name_of(CommandEnd end) noexcept {
   constexpr std::string_view kNames[] = {"exited",  "signalled",   "timed_out",
                                          "stopped", "not_started", "unknown"};

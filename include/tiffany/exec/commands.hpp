@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -66,8 +67,16 @@ class Commands final : public CommandRunner {
   Task<std::size_t> sweep(std::set<Uuid> keep);
 
  private:
+  struct Starting {
+    explicit Starting(bool& of) noexcept : flag(of) { flag = true; }
+    ~Starting() { flag = false; }
+    bool& flag;
+  };
+  Task<std::optional<CommandResult>> fork_one(std::string at, const CommandSpec& spec);
+
   std::string directory_;
   std::string program_;
+  bool starting_ = false;  // a forker; who comes meanwhile does without one
 };
 
 }  // namespace tiffany::exec

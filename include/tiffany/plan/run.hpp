@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tiffany/base/codec.hpp"
@@ -31,6 +32,7 @@
 #include "tiffany/durable/schedule.hpp"
 #include "tiffany/exec/commands.hpp"
 #include "tiffany/plan/check.hpp"
+#include "tiffany/plan/locks.hpp"
 #include "tiffany/plan/plan.hpp"
 
 namespace tiffany::plan {
@@ -40,8 +42,11 @@ inline constexpr const char* kPlanType = "tiffany.plan";
 // What plans use of the process. Outlives the host.
 class PlanServices {
  public:
-  explicit PlanServices(exec::CommandRunner& all_commands) noexcept : commands(all_commands) {}
+  // `lock_directory`: where locks are written down (plan/locks.hpp).
+  explicit PlanServices(exec::CommandRunner& all_commands, std::string lock_directory = {})
+      : commands(all_commands), locks(std::move(lock_directory)) {}
   exec::CommandRunner& commands;
+  Locks locks;
 };
 void add_plans(Registry& types, PlanServices& services);
 
@@ -54,9 +59,10 @@ struct UnitView {
   std::string name{};  // "build", "test[2]"
   std::string step{};
   std::string phase{};  // steps, on_failure, finally
-  std::string state{};  // waiting, running, pausing, awaiting approval, done, failed, skipped
+  // waiting, waiting for a lock, running, pausing, awaiting approval, done, failed, skipped
+  std::string state{};
   int attempts = 0;
-  std::string text{};  // how the last attempt ended, or what is approved
+  std::string text{};  // how the last attempt ended, what is approved, or who has the lock
   std::int64_t begun_us = 0;
   std::int64_t ended_us = 0;
   std::string output{};   // a path
