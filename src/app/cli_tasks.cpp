@@ -24,7 +24,20 @@ std::string wait_text(const Output& out, const Json& wait) {
   return text;
 }
 
+// "3 of 4 steps ok": what a plan that has completed gives is as long as the plan.
+std::string plan_summary(const Json& units) {
+  std::size_t done = 0;
+  for (const Json& each : units.elements()) {
+    if (each["state"].text() == "done") ++done;
+  }
+  return std::to_string(done) + " of " + std::to_string(units.elements().size()) + " steps ok";
+}
+
 std::string outcome_text(const Json& task) {
+  const Json& units = task["result"]["units"];
+  if (task["type"].text() == "tiffany.plan" && units.kind() == JsonKind::array) {
+    return plan_summary(units);
+  }
   return task.has("result") ? task["result"].raw() : task["detail"].text();
 }
 

@@ -107,6 +107,19 @@ PromiseTable::AtRest PromiseTable::find_at_rest(const Uuid& promise) {
   return {task, &found->second};
 }
 
+// A value that the code cannot read would stop the task for good. Of a task at rest nobody knows
+// the type before its code has run.
+static void require_value_of(const PromiseSlot& slot, const std::string& value) {
+  try {
+    slot.type.check(value);
+  } catch (const Error& error) {
+    throw Error(Errc::bad_argument,
+                "Host::complete: the promise \"" + slot.id + "\" is for a value of the type " +
+                    std::string(slot.type.name) + ", and this is none: " + error.what() +
+                    " The promise is as it was.");
+  }
+}
+
 Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success) {
   if (success) {
     value = detail::recordable(value, "The value of a promise");
@@ -120,6 +133,7 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success)
     if (found != slots_.end()) {
       PromiseSlot& slot = *found->second;
       const bool first = !slot.recorded;
+      if (first && success) require_value_of(slot, value);
       if (first) {
         slot.completion = std::make_shared<detail::TaskMail>();
         slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false,
