@@ -130,6 +130,7 @@ export type Promises = {
     name: string;
     task: string;
     type?: string;
+    key?: string;  // of the task
   }>;
 };
 
@@ -166,6 +167,21 @@ export type Problems = {
     kind?: string;
     tid?: number;
     text?: string;
+  }>;
+};
+
+export type StepFigures = {
+  tasks: number;  // how many were looked at
+  steps: Array<{
+    type: string;
+    step: string;
+    count: number;  // that ended
+    failed: number;
+    attempts: number;
+    open: number;
+    p50_us?: number;
+    p95_us?: number;
+    longest_us?: number;
   }>;
 };
 
@@ -233,19 +249,72 @@ export type RunKnownPlan = {
 };
 
 export type Plans = {
-  plans: Array<Record<string, unknown>>;
+  plans: Array<KnownPlan>;
+};
+
+export type PlanParams = {
+  params?: Record<string, unknown>;
+};
+
+export type PlanParam = {
+  name: string;
+  type: 'string' | 'integer' | 'number' | 'boolean';
+  value?: unknown;  // the default; none: must be given
+  choices?: Array<string>;
+  about?: string;
+};
+
+export type PlanGraph = {
+  nodes: Array<{
+    name: string;
+    kind: string;
+    phase: string;
+    level: number;
+  }>;
+  edges: Array<Array<string>>;
+};
+
+export type PlanUnit = {
+  name: string;
+  step: string;
+  phase?: string;
+  state: string;
+  attempts?: number;
+  text?: string;  // how it ended, or what is to be approved
+  begun_us?: number;
+  ended_us?: number;
+  output?: string;
+  promise?: string;
+  digest?: string;
+};
+
+export type KnownPlan = {
+  name: string;
+  file?: string;
+  good: boolean;
+  mistakes: Array<{
+    line: number;
+    column: number;
+    sentence: string;
+  }>;
+  about?: string;
+  text?: string;
+  cron?: string;
+  zone?: string;
+  params?: Array<PlanParam>;
+  graph?: PlanGraph;
 };
 
 export type PlanState = {
   task?: string;
   name?: string;
-  graph: Record<string, unknown>;
-  units: Array<Record<string, unknown>>;
+  graph: PlanGraph;
+  units: Array<PlanUnit>;
 };
 
 export type Decide = {
   unit?: string;
-  approved?: boolean;
-  digest?: string;
+  approved: boolean;
+  digest: string;
   note?: string;
 };

@@ -120,6 +120,7 @@ Task<Response> list_promises(ApiCall& call) {
                             out.member("task", each.task.text());
                             if (const auto info = host.info(each.task)) {
                               out.member("type", info->type);
+                              if (!info->key.empty()) out.member("key", info->key);
                             }
                             out.end_object();
                           }

@@ -37,6 +37,12 @@ void write_params(JsonWriter& out, const plan::Plan& of) {
   write_json(out, of.params);
 }
 
+void write_schedule_of(JsonWriter& out, const plan::Plan& of) {
+  if (!of.schedule) return;
+  out.member("cron", of.schedule->cron);
+  if (!of.schedule->zone.empty()) out.member("zone", of.schedule->zone);
+}
+
 plan::Values values_in(const Body& body) {
   if (!body.has("params")) return {};
   try {
@@ -174,6 +180,7 @@ Task<Response> list_plans(ApiCall& call) {
                             if (each.checked.plan) {
                               out.member("about", each.checked.plan->about);
                               write_params(out, *each.checked.plan);
+                              write_schedule_of(out, *each.checked.plan);
                             }
                             out.end_object();
                           }
@@ -192,7 +199,9 @@ Task<Response> show_plan(ApiCall& call) {
                           out.member("good", found.checked.plan.has_value());
                           write_mistakes(out, found.checked);
                           if (found.checked.plan) {
+                            out.member("about", found.checked.plan->about);
                             write_params(out, *found.checked.plan);
+                            write_schedule_of(out, *found.checked.plan);
                             out.key("graph");
                             out.raw_value(plan::graph_json(*found.checked.plan));
                           }
@@ -205,6 +214,23 @@ Task<Response> run_known_plan(ApiCall& call) {
   const KnownPlan found =
       co_await known_plan(call.api.parts.settings.text("plans"), call.path("name"));
   co_return co_await start_plan(call, body, require_plan(found.checked));
+}
+
+// A schedule with the name of the plan, as the plan itself says.
+Task<Response> schedule_known_plan(ApiCall& call) {
+  const Body body(call.request(), {"params"});
+  const KnownPlan found =
+      co_await known_plan(call.api.parts.settings.text("plans"), call.path("name"));
+  const plan::Plan wanted = require_plan(found.checked);
+  if (!wanted.schedule) throw HttpError(422, "The plan " + found.name + " has no schedule.");
+  const plan::Values values = plan::with_defaults(wanted, values_in(body));
+  const Uuid id = co_await call.api.schedules.create(found.name, plan::schedule_of(wanted, values));
+  co_return json_answer(201, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("name", found.name);
+                          out.member("task", id.text());
+                          out.end_object();
+                        }));
 }
 
 Task<Response> task_plan(ApiCall& call) {

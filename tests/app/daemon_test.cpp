@@ -298,6 +298,27 @@ TEST_F(Daemon, TasksAreFoundByWhatTheirStartSaid) {
   EXPECT_EQ(post(socket(), "/tasks/" + id + "/kill", "{}").status, 200);
 }
 
+TEST_F(Daemon, StepsOfTheNewestTasksAreCountedByTypeAndName) {
+  const http::Response started = post(socket(), "/tasks", kSmall);
+  const std::string id = member_of(started.body, "id");
+  EXPECT_EQ(get(socket(), "/tasks/" + id + "/result?wait=30s").status, 200);
+  const http::Response found = get(socket(), "/steps?type=order&limit=1");
+  ASSERT_EQ(found.status, 200) << found.body;
+  EXPECT_NE(found.body.find(R"("tasks":1,"steps":[{"type":"order","step":"charge","count":1,)"
+                            R"("failed":0,"attempts":1,"open":0)"),
+            std::string::npos)
+      << found.body;
+  EXPECT_EQ(get(socket(), "/steps?type=nobody").body, "{\"tasks\":0,\"steps\":[]}\n");
+  EXPECT_EQ(get(socket(), "/steps?limit=0").status, 400);
+}
+
+TEST_F(Daemon, ATraceOfTheProcessIsRecordedWhileItIsAskedFor) {
+  const http::Response trace = get(socket(), "/trace?seconds=0");
+  ASSERT_EQ(trace.status, 200) << trace.body;
+  EXPECT_NE(trace.body.find(R"("traceEvents":[)"), std::string::npos) << trace.body.substr(0, 80);
+  EXPECT_EQ(get(socket(), "/trace?seconds=61").status, 400);
+}
+
 TEST_F(Daemon, APlanRunsAsksAndEnds) {
   const std::string text =
       R"({"text":"name: p\nsteps:\n - {name: a, run: [echo, 'he said: ${{ params.who }}']}\n)"
