@@ -33,31 +33,41 @@ function nameOf(task: Task): string {
   return `${task.type} ${shortId(task.id)}`;
 }
 
+// Requests under way: a browser has six connections, one of them for the stream of events.
+const atOnce = 4;
+
 // One task or many; a refusal of one does not stop the others.
 export function ask(verb: Verb, tasks: Task[]): void {
   if (tasks.length === 0) return;
   const what = tasks.length === 1 ? nameOf(tasks[0]) : `${tasks.length} tasks`;
   const capital = verb[0].toUpperCase() + verb.slice(1);
-  const shown = tasks.slice(0, 8).map(nameOf).join(', ');
   question.value = {
     title: `${capital} ${what}?`,
     words:
       tasks.length === 1
         ? meaning[verb]
-        : `${meaning[verb]} These: ${shown}${tasks.length > 8 ? ' and others' : ''}.`,
+        : meaning[verb],
+    targets: tasks.length === 1 ? undefined : tasks.map(nameOf),
     ask: [{ name: 'reason', label: 'Reason (is written to the audit)' }],
     confirm: `${capital} ${what}`,
     danger: verb === 'cancel' || verb === 'kill',
     act: async ({ reason }) => {
       const refused: string[] = [];
-      for (const task of tasks) {
-        try {
-          await post(`/tasks/${task.id}/${verb}`, reason ? { reason } : {});
-        } catch (error) {
-          refused.push(`${nameOf(task)}: ${(error as Error).message}`);
+      const left = [...tasks];
+      const one = async () => {
+        for (let task = left.shift(); task; task = left.shift()) {
+          try {
+            await post(`/tasks/${task.id}/${verb}`, reason ? { reason } : {});
+          } catch (error) {
+            refused.push(`${nameOf(task)}: ${(error as Error).message}`);
+          }
         }
+      };
+      await Promise.all(Array.from({ length: atOnce }, one));
+      if (refused.length > 0) {
+        const others = refused.length > 5 ? ` And ${refused.length - 5} others.` : '';
+        throw new Error(`${refused.slice(0, 5).join(' ')}${others}`);
       }
-      if (refused.length > 0) throw new Error(refused.join(' '));
       return `${what} ${done[verb]}.`;
     },
   };

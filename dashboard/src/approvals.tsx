@@ -2,43 +2,98 @@
 import { useEffect, useState } from 'preact/hooks';
 import { parse } from './actions';
 import { may, post } from './api';
-import type { Promises, Task } from './api_types';
-import { storyOf, useRecords } from './history';
+import type { PlanState, PlanUnit, Promises, Task } from './api_types';
+import { Diff, isDiff } from './diff';
+import { storyOf, useRecords, type Asked, type Story } from './history';
 import { changed, refresh, useAsk } from './live';
 import { Copy, Empty, Failure, isTyping, Json, say, TaskLink, When } from './parts';
+import { commandEnd, planType } from './plan_run';
 import { refine, route } from './route';
 import { quoted, shortId } from './text';
 
 type Open = Promises['promises'][number];
+const mostPromises = 10_000; // that the daemon tells
+const mostListed = 100;
+
+// What is to be decided: the question of a plan, or the last thing that the task made and that is
+// a diff.
+interface Payload {
+  text: string;
+  from: string;
+  unit?: PlanUnit;
+}
+
+function diffIn(story: Story): Payload | undefined {
+  const done = [...story.asked].reverse().find((each) => isDiff(each.result));
+  if (done) return { text: String(done.result), from: `Result of ${done.id}` };
+  const inside = Array.isArray(story.args)
+    ? story.args.flatMap((each) => (each && typeof each === 'object' ? Object.values(each) : each))
+    : [];
+  const given = inside.find(isDiff);
+  return given === undefined ? undefined : { text: given, from: 'Argument of the task' };
+}
+
+function usePayload(promise: Open, story: Story): Payload | undefined {
+  const ofPlan = promise.type === planType;
+  const path = ofPlan ? `/tasks/${promise.task}/plan` : null;
+  const plan = useAsk<PlanState>(path, promise.task).data;
+  if (!ofPlan) return diffIn(story);
+  const unit = plan?.units.find((each) => each.promise === promise.id);
+  return unit && { text: unit.text ?? '', from: `Question of the step ${unit.name}`, unit };
+}
+
+// How something ended, on one line; of a command of a plan its exit code.
+function briefOf(asked: Asked): string {
+  if (asked.failed) return asked.error ?? '';
+  const command = commandEnd(asked);
+  return command ? `${command.end} ${command.code ?? ''}` : (JSON.stringify(asked.result) ?? '');
+}
+
+function Digest({ digest }: { digest: string }) {
+  return (
+    <p class="dim">
+      The answer counts for exactly this text: sha256{' '}
+      <code class="digest" title={digest}>
+        {digest.slice(0, 16)}…{digest.slice(-4)}
+      </code>
+    </p>
+  );
+}
 
 function Decide({ promise, next }: { promise: Open; next: () => void }) {
   const task = useAsk<Task>(`/tasks/${promise.task}`, promise.task).data;
   const records = useRecords(task, changed.value.number);
   const story = storyOf(records.records);
   const asked = story.asked.find((each) => each.uuid === promise.id);
+  const payload = usePayload(promise, story);
+  const ofPlan = promise.type === planType;
   const shape = asked?.shape ?? '';
-  const yesOrNo = shape === 'boolean';
+  const yesOrNo = shape === 'boolean' || ofPlan;
+  // Nothing is decided before it was shown.
+  const shown = !!asked && (!ofPlan || payload !== undefined);
   const [comment, setComment] = useState('');
   const [value, setValue] = useState('');
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
-  useEffect(() => {
-    setComment('');
-    setValue('');
-    setProblem('');
-    setBusy(false);
-  }, [promise.id]);
 
+  const send = (approve: boolean): Promise<unknown> => {
+    const reason = comment || undefined;
+    if (payload?.unit) {
+      const { name: unit, digest } = payload.unit;
+      const body = { unit, approved: approve, digest, note: comment };
+      return post(`/tasks/${promise.task}/decide`, body);
+    }
+    const path = `/promises/${promise.id}`;
+    if (yesOrNo) return post(path, { value: approve, reason });
+    if (approve) return post(path, { value: parse(value || 'null'), reason });
+    return post(path, { error: comment || 'rejected', reason });
+  };
   const decide = async (approve: boolean) => {
-    if (!may('operator') || busy || !asked) return;
+    if (!may('operator') || busy || !shown) return;
     setProblem('');
     setBusy(true);
     try {
-      const reason = comment || undefined;
-      if (yesOrNo) await post(`/promises/${promise.id}`, { value: approve, reason });
-      else if (approve)
-        await post(`/promises/${promise.id}`, { value: parse(value || 'null'), reason });
-      else await post(`/promises/${promise.id}`, { error: comment || 'rejected', reason });
+      await send(approve);
       say(
         `${promise.type ?? 'task'} ${shortId(promise.task)}: ${approve ? 'approved' : 'rejected'}.`,
       );
@@ -59,6 +114,7 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
   });
+  const before = story.asked.filter((each) => each.ended !== undefined && !isDiff(each.result));
   return (
     <section class="card decide" aria-label="What is asked">
       <h2>
@@ -72,21 +128,34 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
           </>
         )}
       </p>
-      <h3>The task was started with</h3>
-      <Json value={story.args ?? null} label="Arguments of the task" />
-      {story.asked.some((each) => each.ended !== undefined) && (
+      {payload && (
+        <>
+          <h3>{payload.from}</h3>
+          {isDiff(payload.text) ? (
+            <Diff text={payload.text} label="Changes" />
+          ) : (
+            <pre class="json asked" tabIndex={0} role="region" aria-label="Question">
+              {payload.text}
+            </pre>
+          )}
+          {payload.unit?.digest && <Digest digest={payload.unit.digest} />}
+        </>
+      )}
+      {!ofPlan && (
+        <>
+          <h3>The task was started with</h3>
+          <Json value={story.args ?? null} label="Arguments of the task" />
+        </>
+      )}
+      {before.length > 0 && (
         <>
           <h3>What it did before</h3>
           <ul class="plain">
-            {story.asked
-              .filter((each) => each.ended !== undefined)
-              .slice(-8)
-              .map((each) => (
-                <li key={each.id}>
-                  <span class="mono">{each.id}</span>{' '}
-                  {each.failed ? each.error : JSON.stringify(each.result)}
-                </li>
-              ))}
+            {before.slice(-8).map((each) => (
+              <li key={each.id} class="brief" title={briefOf(each)}>
+                <span class="mono">{each.id}</span> {briefOf(each)}
+              </li>
+            ))}
           </ul>
         </>
       )}
@@ -116,7 +185,7 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
         <button
           type="button"
           class="primary"
-          disabled={!may('operator') || busy || !asked}
+          disabled={!may('operator') || busy || !shown}
           onClick={() => void decide(true)}
         >
           Approve <kbd>a</kbd>
@@ -124,7 +193,7 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
         <button
           type="button"
           class="danger"
-          disabled={!may('operator') || busy || !asked}
+          disabled={!may('operator') || busy || !shown}
           onClick={() => void decide(false)}
         >
           Reject <kbd>r</kbd>
@@ -133,25 +202,36 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
           Next <kbd>n</kbd>
         </button>
         <Copy
-          text={`tiffany complete ${promise.id} ${yesOrNo ? 'true' : quoted(value || 'null')}`}
+          text={
+            yesOrNo
+              ? `tiffany approve ${promise.task}`
+              : `tiffany complete ${promise.id} ${quoted(value || 'null')}`
+          }
         />
       </div>
     </section>
   );
 }
 
+// What was chosen stays chosen: nothing else takes its place when somebody else decides it, so that
+// a key that is pressed then decides nothing that was not seen.
 export function Approvals() {
-  const answer = useAsk<Promises>('/promises?limit=200');
-  const all = answer.data?.promises ?? [];
   const wanted = route.value.query.promise;
-  const at = Math.max(
-    0,
-    all.findIndex((each) => each.id === wanted),
-  );
+  const [limit, setLimit] = useState(200);
+  const answer = useAsk<Promises>(`/promises?limit=${limit}`);
+  const all = answer.data?.promises ?? [];
+  const at = all.findIndex((each) => each.id === wanted);
   const current = all[at];
   const step = (by: number) => {
-    if (all.length > 0) refine({ promise: all[(at + by + all.length) % all.length].id });
+    const others = all.filter((each) => each.id !== wanted);
+    const to = all[(at + by + all.length) % all.length];
+    refine({ promise: others.length > 0 ? to?.id : undefined });
   };
+  useEffect(() => {
+    if (!answer.data || current) return;
+    if (all.length === 0 || !wanted) refine({ promise: all[0]?.id });
+    else if (all.length === limit) setLimit(mostPromises);
+  }, [answer.data, wanted]);
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
@@ -163,39 +243,60 @@ export function Approvals() {
   });
   if (answer.error && !answer.data) return <Failure error={answer.error} />;
   if (!answer.data) return null;
-  if (!current) {
+  if (all.length === 0) {
     return (
       <Empty title="Nothing waits for a decision">
         <p>
-          A task asks for one with <code>co_await flow.promise&lt;bool&gt;("approval")</code>. It
-          waits, over restarts too, until somebody answers here, with <code>tiffany complete</code>
-          , or with curl.
+          A task asks for one with <code>co_await flow.promise&lt;bool&gt;("approval")</code>, a
+          plan with a step <code>approve</code>. It waits, over restarts too, until somebody
+          answers here, with <code>tiffany approve</code>, or with curl.
         </p>
       </Empty>
     );
   }
+  const first = Math.max(0, Math.min(at - mostListed / 2, all.length - mostListed));
   return (
     <div class="inbox">
       <section aria-label="Waiting">
         <h1>
-          {all.length} {all.length === 1 ? 'decision' : 'decisions'} waiting
+          {all.length}
+          {all.length === limit && '+'} {all.length === 1 ? 'decision' : 'decisions'} waiting
         </h1>
         <ul class="list">
-          {all.map((each, i) => (
+          {all.slice(first, first + mostListed).map((each) => (
             <li key={each.id}>
               <button
                 type="button"
-                aria-current={i === at ? 'true' : undefined}
+                aria-current={each.id === wanted ? 'true' : undefined}
                 data-promise={each.id}
                 onClick={() => refine({ promise: each.id })}
               >
-                <b>{each.name}</b> {each.type} <span class="mono dim">{shortId(each.task)}</span>
+                <b>{each.name}</b> {each.type} {each.key}{' '}
+                <span class="mono dim">{shortId(each.task)}</span>
               </button>
             </li>
           ))}
         </ul>
       </section>
-      <Decide key={current.id} promise={current} next={() => step(1)} />
+      {current ? (
+        <Decide key={current.id} promise={current} next={() => step(1)} />
+      ) : (
+        wanted && <Decided next={() => refine({ promise: all[0].id })} />
+      )}
     </div>
+  );
+}
+
+function Decided({ next }: { next: () => void }) {
+  return (
+    <section class="card decide" aria-label="What is asked">
+      <h2>This one waits no longer</h2>
+      <p>Somebody decided it, or its task ended. Its task has the answer in its history.</p>
+      <div class="bar big">
+        <button type="button" onClick={next}>
+          Next <kbd>n</kbd>
+        </button>
+      </div>
+    </section>
   );
 }

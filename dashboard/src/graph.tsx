@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get } from './api';
 import type { Task, TaskPage } from './api_types';
 import { changed } from './live';
-import { Empty, signs } from './parts';
+import { Copy, Empty, signs } from './parts';
 import { link } from './route';
 import { shortId } from './text';
 
@@ -86,6 +86,8 @@ export function Graph({ task }: { task: Task }) {
   const right = Math.max(...all.map((each) => each.x)) + width + 4;
   const bottom = Math.max(...all.map((each) => each.y)) + height + 4;
   return (
+    <>
+    <p><Copy text={`tiffany tree ${task.id}`} /></p>
     <div class="scroll graph" tabIndex={0} role="region" aria-label="Graph of tasks">
       <svg width={right} height={bottom} role="img" aria-label={`${all.length} tasks`}>
         {all
@@ -135,5 +137,6 @@ export function Graph({ task }: { task: Task }) {
         ))}
       </svg>
     </div>
+    </>
   );
 }

@@ -19,12 +19,14 @@ import {
 } from './live';
 import { Dialog, isTyping, toast } from './parts';
 import { Palette, paletteOpen } from './palette';
+import { Plans } from './plans';
 import { Problems, useProblems } from './problems';
 import { go, link, route } from './route';
 import { SchedulerView } from './scheduler';
 import { Schedules } from './schedules';
 import { SettingsView } from './settings';
 import { Start } from './start';
+import { StepsView } from './steps';
 import { TaskView } from './task';
 import { Tasks } from './tasks';
 import { age, clock, timeOfDay } from './text';
@@ -81,6 +83,8 @@ const places: [string, string, string][] = [
   ['tasks', 'Tasks', 't'],
   ['approvals', 'Approvals', 'a'],
   ['problems', 'Problems', 'p'],
+  ['plans', 'Plans', 'l'],
+  ['steps', 'Steps', 'h'],
   ['scheduler', 'Scheduler', 's'],
   ['schedules', 'Schedules', 'c'],
   ['start', 'Start', 'n'],
@@ -172,6 +176,8 @@ const keys: [string, string][] = [
   ['g t', 'tasks'],
   ['g a', 'approvals'],
   ['g p', 'problems'],
+  ['g l', 'plans'],
+  ['g h', 'steps, as a heatmap'],
   ['g s', 'scheduler'],
   ['g c', 'schedules'],
   ['g n', 'start a task'],
@@ -248,6 +254,10 @@ function View() {
       return <Approvals />;
     case 'problems':
       return <Problems counts={counts.value} />;
+    case 'plans':
+      return <Plans />;
+    case 'steps':
+      return <StepsView />;
     case 'scheduler':
       return <SchedulerView />;
     case 'schedules':
@@ -293,7 +303,7 @@ function Page() {
 }
 
 addEventListener('keydown', onKey);
-// For the browser tests: what the stream has seen.
-(globalThis as Record<string, unknown>).tiffany = { stream };
+// For the browser tests: what the stream has seen, and a round of requests.
+(globalThis as Record<string, unknown>).tiffany = { stream, refresh };
 startLive();
 render(<Page />, document.getElementById('app')!);

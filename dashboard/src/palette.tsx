@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask, can } from './actions';
 import { get } from './api';
-import type { Task, TaskPage, Types } from './api_types';
+import type { Plans, Task, TaskPage, Types } from './api_types';
 import { signs } from './parts';
 import { go, route } from './route';
 import { shortId } from './text';
@@ -20,6 +20,8 @@ const views: Choice[] = [
   ['Tasks', 'tasks', 'g t'],
   ['Approvals', 'approvals', 'g a'],
   ['Problems', 'problems', 'g p'],
+  ['Plans', 'plans', 'g l'],
+  ['Steps', 'steps', 'g h'],
   ['Scheduler', 'scheduler', 'g s'],
   ['Schedules', 'schedules', 'g c'],
   ['Start a task', 'start', 'g n'],
@@ -27,9 +29,10 @@ const views: Choice[] = [
 ].map(([label, path, hint]) => ({ label, hint, run: () => go(path) }));
 
 async function choices(): Promise<Choice[]> {
-  const [types, page] = await Promise.all([
+  const [types, page, plans] = await Promise.all([
     get<Types>('/types'),
     get<TaskPage>('/tasks?limit=200&order=newest'),
+    get<Plans>('/plans'),
   ]);
   const found = [...views];
   if (route.value.view === 'task') {
@@ -53,6 +56,10 @@ async function choices(): Promise<Choice[]> {
       hint: 'type',
       run: () => go('tasks', { type: type.name }),
     });
+  }
+  for (const { name } of plans.plans) {
+    const run = () => go(`plans/${encodeURIComponent(name)}`);
+    found.push({ label: `Run the plan ${name}`, hint: 'plan', run });
   }
   for (const task of page.tasks) {
     found.push({

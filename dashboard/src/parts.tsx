@@ -103,6 +103,16 @@ export function Copy({ text, children }: { text: string; children?: ComponentChi
   );
 }
 
+// Hands a text to the browser as a file.
+export function save(name: string, text: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const anchor = document.createElement('a');
+  anchor.href = url;
+  anchor.download = name;
+  anchor.click();
+  URL.revokeObjectURL(url);
+}
+
 // Whether a key is meant for a field or a dialog, and not for the view.
 export function isTyping(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement;
@@ -127,12 +137,14 @@ export function say(text: string): void {
 export interface Question {
   title: string; // names the target
   words?: ComponentChildren;
+  targets?: string[]; // when there are several
   ask?: { name: string; label: string; value?: string; required?: boolean; lines?: number }[];
   confirm: string; // the verb
   danger?: boolean;
   // Throws what the daemon said against it.
   act: (values: Record<string, string>) => Promise<string | void>;
 }
+const mostTargets = 150;
 export const question = signal<Question | null>(null);
 
 export function Dialog() {
@@ -166,6 +178,18 @@ export function Dialog() {
       <form onSubmit={submit}>
         <h2 id="dialog-title">{asked.title}</h2>
         {asked.words}
+        {asked.targets && (
+          <ul class="targets" tabIndex={0} aria-label="Targets">
+            {asked.targets.slice(0, mostTargets).map((each) => (
+              <li key={each} class="mono">
+                {each}
+              </li>
+            ))}
+            {asked.targets.length > mostTargets && (
+              <li>and {asked.targets.length - mostTargets} others</li>
+            )}
+          </ul>
+        )}
         {asked.ask?.map((field, i) => (
           <label key={field.name}>
             {field.label}

@@ -1,6 +1,7 @@
 // What needs somebody: tasks of the process in trouble, and durable tasks that failed or stopped.
 import { useAsk } from './live';
 import type { Problems as Found, Status, Task, TaskPage } from './api_types';
+import { Circle, circleOf, circlesOf } from './circle';
 import { Badge, Copy, Empty, Failure, TaskLink, When } from './parts';
 import { link } from './route';
 
@@ -66,6 +67,7 @@ export function Problems({ counts }: { counts: Record<string, number> }) {
   const found = useProblems();
   const durable = troubled.filter((each) => (counts[each] ?? 0) > 0);
   const lints = found.data?.problems ?? [];
+  const circles = circlesOf(lints);
   return (
     <section aria-label="Problems">
       <div class="bar">
@@ -82,7 +84,20 @@ export function Problems({ counts }: { counts: Record<string, number> }) {
           </p>
         </Empty>
       )}
-      {lints.map((lint) => (
+      {circles.map(({ members, lints: those }) => (
+        <section class="card" key={members.join()} aria-label="Deadlock">
+          <h3>
+            <span class="badge failed">deadlock</span> {members.length} tasks of the process wait
+            for one another
+          </h3>
+          <Circle members={members} />
+          <details>
+            <summary>In words</summary>
+            <pre class="json">{those.map((each) => each.text).join('\n')}</pre>
+          </details>
+        </section>
+      ))}
+      {lints.filter((lint) => circleOf(lint.text ?? '').length === 0).map((lint) => (
         <section class="card" key={`${lint.kind} ${lint.tid}`}>
           <h3>
             <span class="badge failed">{lint.kind}</span> task #{lint.tid} of the process

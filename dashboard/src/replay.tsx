@@ -19,11 +19,13 @@ export function Replay({ task }: { task: Task }) {
   const [at, setAt] = useState(0);
   const last = events.length;
   const go = (to: number) => setAt(Math.max(0, Math.min(last, to)));
+  // From where the page is by then: keys can come faster than it is drawn.
+  const by = (steps: number) => setAt((now) => Math.max(0, Math.min(last, now + steps)));
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
-      if (event.key === 'ArrowRight') go(at + 1);
-      else if (event.key === 'ArrowLeft') go(at - 1);
+      if (event.key === 'ArrowRight') by(1);
+      else if (event.key === 'ArrowLeft') by(-1);
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
@@ -52,13 +54,13 @@ export function Replay({ task }: { task: Task }) {
         >
           |◀
         </button>
-        <button type="button" disabled={at === 0} onClick={() => go(at - 1)}>
+        <button type="button" disabled={at === 0} onClick={() => by(-1)}>
           ◀ step
         </button>
         <span data-cursor={at}>
           {at} of {last}
         </span>
-        <button type="button" disabled={at === last} onClick={() => go(at + 1)}>
+        <button type="button" disabled={at === last} onClick={() => by(1)}>
           step ▶
         </button>
         <button

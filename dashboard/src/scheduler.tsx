@@ -1,10 +1,11 @@
 // The process: its scheduler over time, its system calls, and what each of its tasks waits for.
 import { useEffect, useState } from 'preact/hooks';
-import { getText } from './api';
+import { base, getText, may } from './api';
+import { AwaitTree } from './await_tree';
 import { Chart } from './chart';
-import { connection, frozen, useAsk } from './live';
-import { Copy, Failure } from './parts';
-import { duration, number } from './text';
+import { connection, frozen } from './live';
+import { Copy, save, say } from './parts';
+import { number } from './text';
 
 // "name{a="b"} 3" by name and labels.
 export function metricsOf(text: string): Map<string, number> {
@@ -65,69 +66,23 @@ function rates(samples: Sample[], prefix: string): (number | null)[] {
   });
 }
 
-interface ProcessTask {
-  id: string;
-  name?: string;
-  state: string;
-  call?: string;
-  waits_for?: string;
-  since_ns?: number;
-  stack?: { file: string; line?: number; function?: string }[];
-}
-interface Dump {
-  now_ns: number;
-  live: number;
-  tasks: ProcessTask[];
-}
-
-const mostTasks = 100;
-
-function AwaitTree() {
-  const dump = useAsk<Dump>('/dump', undefined, 5000);
-  if (dump.error && !dump.data) return <Failure error={dump.error} />;
-  if (!dump.data) return null;
-  const tasks = dump.data.tasks;
+// What the loop does, slice by slice, for some seconds.
+function Record() {
+  const [busy, setBusy] = useState(false);
+  const record = async () => {
+    setBusy(true);
+    try {
+      save('daemon.trace.json', await getText(`${base}/trace?seconds=2`), 'application/json');
+      say('Open daemon.trace.json in Perfetto.');
+    } catch (error) {
+      say((error as Error).message);
+    }
+    setBusy(false);
+  };
   return (
-    <section class="card">
-      <div class="bar">
-        <h2>{tasks.length} tasks of the process, and what they wait for</h2>
-        <span class="grow" />
-        <Copy text="tiffany dump" />
-      </div>
-      <ul class="plain tree">
-        {tasks.slice(0, mostTasks).map((task) => (
-          <li key={task.id}>
-            <details>
-              <summary>
-                <span class="mono">{task.id}</span> <b>{task.name ?? task.call ?? ''}</b>{' '}
-                {task.state}
-                {task.waits_for && <>: {task.waits_for}</>}
-                {task.since_ns !== undefined && (
-                  <span class="dim">
-                    {' '}
-                    for {duration((dump.data!.now_ns - task.since_ns) / 1e6)}
-                  </span>
-                )}
-              </summary>
-              <ol class="stack">
-                {(task.stack ?? []).map((frame, i) => (
-                  <li key={i}>
-                    <code class="place">
-                      {frame.file}
-                      {frame.line ? `:${frame.line}` : ''}
-                    </code>{' '}
-                    {frame.function ?? ''}
-                  </li>
-                ))}
-              </ol>
-            </details>
-          </li>
-        ))}
-      </ul>
-      {tasks.length > mostTasks && (
-        <p class="dim">{tasks.length - mostTasks} others: `tiffany dump` has all.</p>
-      )}
-    </section>
+    <button type="button" disabled={busy || !may('operator')} onClick={() => void record()}>
+      {busy ? 'Recording…' : 'Record 2 s for Perfetto'}
+    </button>
   );
 }
 
@@ -198,6 +153,7 @@ export function SchedulerView() {
       <div class="bar">
         <h1>Scheduler</h1>
         <span class="grow" />
+        <Record />
         <Copy text="tiffany top" />
       </div>
       <div class="charts">

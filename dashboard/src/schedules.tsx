@@ -42,7 +42,7 @@ function create(type: string): void {
 
 export function Schedules() {
   const answer = useAsk<All>('/schedules');
-  const types = useAsk<Types>('/types').data?.types ?? [];
+  const types = useAsk<Types>('/types', 'types').data?.types ?? [];
   const all = answer.data?.schedules ?? [];
   if (answer.error && !answer.data) return <Failure error={answer.error} />;
   if (!answer.data) return null;

@@ -7,7 +7,7 @@ import { useAsk } from './live';
 import { Copy, Empty, Failure } from './parts';
 import { go, link, route } from './route';
 
-interface Schema {
+export interface Schema {
   type?: string;
   properties?: Record<string, Schema>;
   required?: string[];
@@ -42,7 +42,7 @@ function first(schema: Schema): unknown {
 }
 
 // A field for what a form can have; JSON for everything else.
-function Field({
+export function Field({
   name,
   schema,
   value,
@@ -199,7 +199,7 @@ function Form({ type, args }: { type: string; args: Argument[] }) {
 }
 
 export function Start() {
-  const answer = useAsk<Types>('/types');
+  const answer = useAsk<Types>('/types', 'types');
   const types = answer.data?.types ?? [];
   if (answer.error && !answer.data) return <Failure error={answer.error} />;
   if (!answer.data) return null;

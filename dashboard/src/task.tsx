@@ -2,16 +2,19 @@
 import { useState } from 'preact/hooks';
 import { ask, askFrom, askSignal, can, ended, type Verb } from './actions';
 import { get, may } from './api';
+import { AwaitTree } from './await_tree';
 import type { Task, TaskPage, Types, Wait } from './api_types';
 import { Graph } from './graph';
 import { storyOf, useRecords, type Asked, type Story } from './history';
 import { changed, useAsk } from './live';
-import { Badge, Copy, Empty, Failure, Json, say, TaskLink, When } from './parts';
+import { Badge, Copy, Empty, Failure, Json, save, say, TaskLink, When } from './parts';
+import { PlanRun, planType } from './plan_run';
 import { Records } from './records';
 import { Replay } from './replay';
 import { link, route } from './route';
 import { Timeline } from './timeline';
 import { age, clock, duration, json } from './text';
+import { traceOf } from './trace';
 
 const verbs: Verb[] = ['pause', 'resume', 'cancel', 'kill'];
 const words: Record<string, string> = {
@@ -22,7 +25,12 @@ const words: Record<string, string> = {
   signal: 'signal',
 };
 
-function Actions({ task }: { task: Task }) {
+function Actions({ task, story }: { task: Task; story: Story }) {
+  const trace = () => {
+    const made = traceOf(task, story, clock.value * 1000);
+    save(`${task.id}.trace.json`, JSON.stringify(made), 'application/json');
+    say('Open the file in Perfetto.');
+  };
   return (
     <div class="bar">
       {verbs.map((verb) => (
@@ -47,6 +55,9 @@ function Actions({ task }: { task: Task }) {
       <button type="button" class="quiet" onClick={() => void download(task)}>
         Download log
       </button>
+      <button type="button" class="quiet" onClick={trace}>
+        Download trace
+      </button>
     </div>
   );
 }
@@ -65,14 +76,7 @@ async function download(task: Task): Promise<void> {
   } catch (error) {
     return say((error as Error).message);
   }
-  const url = URL.createObjectURL(
-    new Blob([lines.join('\n') + '\n'], { type: 'application/jsonl' }),
-  );
-  const anchor = document.createElement('a');
-  anchor.href = url;
-  anchor.download = `${task.id}.jsonl`;
-  anchor.click();
-  URL.revokeObjectURL(url);
+  save(`${task.id}.jsonl`, lines.join('\n') + '\n', 'application/jsonl');
 }
 
 function WaitLine({ wait, story }: { wait: Wait; story: Story }) {
@@ -196,7 +200,7 @@ function Summary({ task, story }: { task: Task; story: Story }) {
 }
 
 function Queries({ task }: { task: Task }) {
-  const types = useAsk<Types>('/types').data?.types ?? [];
+  const types = useAsk<Types>('/types', 'types').data?.types ?? [];
   const calls = types.find((each) => each.name === task.type)?.calls ?? [];
   const names = calls.filter((each) => each.kind === 'query').map((each) => String(each.name));
   const signals = calls.filter((each) => each.kind === 'signal').map((each) => String(each.name));
@@ -376,8 +380,8 @@ function Overview({
                     <th>Name</th>
                     <th>Kind</th>
                     <th>State</th>
-                    <th>Attempts</th>
-                    <th>Took</th>
+                    <th class="num">Attempts</th>
+                    <th class="num">Took</th>
                     <th>At</th>
                     <th>Result</th>
                   </tr>
@@ -430,6 +434,7 @@ function Children({ task }: { task: Task }) {
 const tabs = [
   ['', 'Overview'],
   ['history', 'History'],
+  ['await', 'Await tree'],
   ['graph', 'Graph'],
   ['replay', 'Replay'],
 ];
@@ -459,13 +464,14 @@ export function TaskView() {
     <section aria-label="Task">
       <header class="title">
         <h1>
-          {task.type} <span class="mono dim">{task.id}</span>
+          {task.type} {task.type === planType && String(task.attributes?.plan ?? '')}{' '}
+          <span class="mono dim">{task.id}</span>
         </h1>
         <Badge status={task.status} />
       </header>
-      <Actions task={task} />
+      <Actions task={task} story={story} />
       <nav class="tabs" aria-label="Parts of the task">
-        {tabs.map(([name, label]) => (
+        {(task.type === planType ? [...tabs, ['plan', 'Plan']] : tabs).map(([name, label]) => (
           <a
             key={name}
             href={link(`task/${task.id}${name ? '/' + name : ''}`)}
@@ -477,8 +483,10 @@ export function TaskView() {
       </nav>
       {tab === '' && <Overview task={task} story={story} loaded={loaded} />}
       {tab === 'history' && <Records task={task} />}
+      {tab === 'await' && <AwaitTree of={task.id} />}
       {tab === 'graph' && <Graph task={task} />}
       {tab === 'replay' && <Replay task={task} />}
+      {tab === 'plan' && <PlanRun task={task} story={story} />}
     </section>
   );
 }

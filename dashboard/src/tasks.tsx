@@ -1,179 +1,52 @@
-// All tasks: counts by status, a filter, a page at a time, and what can be done to several.
-import { signal } from '@preact/signals';
+// All tasks: counts by status, a filter, a table of which only the rows in sight exist, and what
+// can be done to several.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, can, type Verb } from './actions';
 import { query } from './api';
-import type { Status, Task, TaskPage, Types } from './api_types';
+import type { Task, Types } from './api_types';
+import { FilterBar, StatusCounts } from './filters';
 import { counts, useAsk } from './live';
-import { Badge, Copy, Empty, Failure, isTyping, signs, statuses, TaskLink, When } from './parts';
+import { Badge, Empty, Failure, isTyping, TaskLink, When } from './parts';
+import { planType } from './plan_run';
 import { go, link, refine, route } from './route';
-import { json, number, quoted } from './text';
-
-const pageSize = 100;
-// Cursors of the pages before this one.
-const before = signal<string[]>([]);
+import { pageSize, rowHeight, useRows } from './rows';
+import { json, number } from './text';
 
 function detailOf(task: Task): string {
   if (task.status === 'completed') return task.result === undefined ? '' : json(task.result);
   return task.detail ?? '';
 }
 
-function commandOf(filter: Record<string, string>): string {
-  const flags = ['status', 'type', 'key', 'attribute']
-    .filter((name) => filter[name])
-    .map((name) => ` --${name} ${quoted(filter[name])}`);
-  return 'tiffany ps --all' + flags.join('');
-}
-
-function StatusCounts({ chosen }: { chosen: string }) {
-  const total = statuses.reduce((sum, each) => sum + (counts.value[each] ?? 0), 0);
-  const choose = (status: string) => {
-    before.value = [];
-    refine({ status, after: undefined });
-  };
-  return (
-    <div class="counts" role="group" aria-label="Tasks by status">
-      <button
-        type="button"
-        class={chosen ? 'count' : 'count chosen'}
-        aria-pressed={!chosen}
-        onClick={() => choose('')}
-      >
-        <b>{number(total)}</b> all
-      </button>
-      {statuses.map((each) => (
-        <button
-          type="button"
-          key={each}
-          aria-pressed={chosen === each}
-          class={`count ${each}${chosen === each ? ' chosen' : ''}`}
-          onClick={() => choose(chosen === each ? '' : each)}
-        >
-          <span aria-hidden="true">{signs[each]}</span> <b>{number(counts.value[each] ?? 0)}</b>{' '}
-          {each}
-        </button>
-      ))}
-    </div>
-  );
-}
-
-// "type:order key:a7 customer:Ada", or the beginning of an id.
-export function filterOf(text: string): Record<string, string | undefined> {
-  const filter: Record<string, string | undefined> = {
-    type: undefined,
-    key: undefined,
-    attribute: undefined,
-    parent: undefined,
-  };
-  for (const word of text.split(/\s+/).filter(Boolean)) {
-    const colon = word.indexOf(':');
-    if (colon < 0) filter.type = word;
-    else if (['type', 'key', 'parent', 'status'].includes(word.slice(0, colon))) {
-      filter[word.slice(0, colon)] = word.slice(colon + 1);
-    } else filter.attribute = word;
-  }
-  return filter;
-}
-
-function FilterBar({ types }: { types: string[] }) {
-  const { query: at } = route.value;
-  const given = [
-    at.type && `type:${at.type}`,
-    at.key && `key:${at.key}`,
-    at.parent && `parent:${at.parent}`,
-    at.attribute,
-  ]
-    .filter(Boolean)
-    .join(' ');
-  const [text, setText] = useState(given);
-  useEffect(() => setText(given), [given]);
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (/^[0-9a-f]{4,}[0-9a-f-]*$/.test(text.trim())) return go(`task/${text.trim()}`);
-    before.value = [];
-    refine({ ...filterOf(text), after: undefined });
-  };
-  return (
-    <form class="filter" onSubmit={submit} role="search">
-      <input
-        id="filter"
-        value={text}
-        list="types"
-        spellcheck={false}
-        aria-label="Filter"
-        placeholder="Filter: type:order key:a7 customer:Ada, or an id   ( / )"
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-      <datalist id="types">
-        {types.map((each) => (
-          <option key={each} value={`type:${each}`} />
-        ))}
-      </datalist>
-      <button type="submit">Filter</button>
-      {(given || at.status) && <a href={link('tasks')}>Clear</a>}
-      <SavedFilters now={location.hash} any={!!given || !!at.status} />
-      <Copy text={commandOf(at)} />
-    </form>
-  );
-}
-
-// Kept in this browser.
-const savedKey = 'tiffany.filters';
-function readSaved(): Record<string, string> {
-  try {
-    return JSON.parse(localStorage.getItem(savedKey) ?? '{}') as Record<string, string>;
-  } catch {
-    return {};
-  }
-}
-
-function SavedFilters({ now, any }: { now: string; any: boolean }) {
-  const [saved, setSaved] = useState(readSaved);
-  const name = decodeURIComponent(now.split('?')[1] ?? '').replaceAll('&', ' ');
-  const keep = (all: Record<string, string>) => {
-    localStorage.setItem(savedKey, JSON.stringify(all));
-    setSaved(all);
-  };
-  const { [name]: known, ...others } = saved;
-  return (
-    <>
-      {any && (
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => keep(known ? others : { ...saved, [name]: now })}
-        >
-          {known ? 'Forget filter' : 'Save filter'}
-        </button>
-      )}
-      {Object.entries(saved).map(([each, hash]) => (
-        <a key={each} class="saved" href={hash}>
-          {each}
-        </a>
-      ))}
-    </>
-  );
-}
-
 function Row({
   task,
+  row,
   chosen,
   choose,
   at,
 }: {
-  task: Task;
+  task: Task | null;
+  row: number;
   chosen: boolean;
-  choose: (yes: boolean) => void;
+  choose: (task: Task, yes: boolean) => void;
   at: boolean;
 }) {
+  if (!task) {
+    return (
+      <tr aria-rowindex={row + 2}>
+        <td colSpan={6} class="dim">
+          …
+        </td>
+      </tr>
+    );
+  }
   return (
-    <tr class={at ? 'at' : ''} data-task={task.id}>
+    <tr class={at ? 'at' : ''} data-task={task.id} aria-rowindex={row + 2}>
       <td>
         <input
           type="checkbox"
           checked={chosen}
           aria-label={`Select ${task.type} ${task.id}`}
-          onChange={(event) => choose(event.currentTarget.checked)}
+          onChange={(event) => choose(task, event.currentTarget.checked)}
         />
       </td>
       <td>
@@ -184,6 +57,7 @@ function Row({
       </td>
       <td class="name">
         {task.type}
+        {task.type === planType && ` ${String(task.attributes?.plan ?? '')}`}
         {task.key && <span class="dim"> {task.key}</span>}
       </td>
       <td>
@@ -196,10 +70,54 @@ function Row({
   );
 }
 
+// In the place of rows that are out of sight.
+function Space({ rows }: { rows: number }) {
+  return rows <= 0 ? null : (
+    <tr class="space" aria-hidden="true">
+      <td colSpan={6} style={{ height: `${rows * rowHeight}px` }} />
+    </tr>
+  );
+}
+
 const verbs: Verb[] = ['pause', 'resume', 'cancel', 'kill'];
+
+function Bulk({ selected, clear }: { selected: Task[]; clear: () => void }) {
+  return (
+    <>
+      {verbs.map((verb) => {
+        const those = selected.filter((task) => can(verb, task));
+        return (
+          <button
+            type="button"
+            key={verb}
+            disabled={those.length === 0}
+            class={verb === 'cancel' || verb === 'kill' ? 'danger' : ''}
+            onClick={() => ask(verb, those)}
+          >
+            {verb}
+            {those.length > 0 ? ` ${those.length}` : ''}
+          </button>
+        );
+      })}
+      {selected.length > 0 && (
+        <button type="button" class="quiet" onClick={clear}>
+          Select none
+        </button>
+      )}
+    </>
+  );
+}
+
+// Of how many tasks the table is a part, where that is known without asking.
+function totalOf(at: Record<string, string>): number | undefined {
+  if (at.type || at.key || at.parent || at.attribute) return undefined;
+  if (at.status) return counts.value[at.status] ?? 0;
+  return Object.values(counts.value).reduce((sum, each) => sum + each, 0);
+}
 
 export function Tasks() {
   const { query: at } = route.value;
+  const oldest = at.order === 'oldest';
   const path =
     '/tasks' +
     query({
@@ -208,137 +126,137 @@ export function Tasks() {
       key: at.key,
       parent: at.parent,
       attribute: at.attribute,
-      after: at.after,
       limit: pageSize,
-      order: 'newest',
+      order: oldest ? 'oldest' : 'newest',
     });
-  const page = useAsk<TaskPage>(path);
-  const types = useAsk<Types>('/types').data?.types.map((each) => each.name) ?? [];
-  const [chosen, setChosen] = useState(new Set<string>());
-  const [cursor, setCursor] = useState(-1);
   const table = useRef<HTMLDivElement>(null);
+  const rows = useRows(path, table);
+  const types = useAsk<Types>('/types', 'types').data?.types.map((each) => each.name) ?? [];
+  const [chosen, setChosen] = useState(new Map<string, Task>());
+  const [cursor, setCursor] = useState(-1);
+  const wanted = useRef(-1); // where the cursor goes: keys can come faster than it is drawn
   useEffect(() => {
-    if (page.data) counts.value = page.data.counts;
-  }, [page.data]);
+    if (rows.counts) counts.value = rows.counts;
+  }, [rows.counts]);
   useEffect(() => {
-    setChosen(new Set());
-    setCursor(-1);
+    setChosen(new Map());
+    setCursor((wanted.current = -1));
   }, [path]);
-  const tasks = page.data?.tasks ?? [];
 
+  const choose = (task: Task, yes: boolean) =>
+    setChosen((now) => {
+      const next = new Map(now);
+      if (yes) next.set(task.id, task);
+      else next.delete(task.id);
+      return next;
+    });
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
+      const task = rows.at(wanted.current);
       if (event.key === 'j' || event.key === 'k') {
-        const to = Math.max(0, Math.min(tasks.length - 1, cursor + (event.key === 'j' ? 1 : -1)));
-        setCursor(to);
-        table.current?.querySelectorAll('tbody tr')[to]?.scrollIntoView({ block: 'nearest' });
-      } else if (
-        event.key === 'Enter' &&
-        tasks[cursor] &&
-        document.activeElement === document.body
-      ) {
-        go(`task/${tasks[cursor].id}`);
-      } else if (event.key === 'x' && tasks[cursor]) {
-        choose(tasks[cursor].id, !chosen.has(tasks[cursor].id));
+        const by = event.key === 'j' ? 1 : -1;
+        wanted.current = Math.max(0, Math.min(rows.known - 1, wanted.current + by));
+        setCursor(wanted.current);
+        rows.reveal(wanted.current);
+      } else if (event.key === 'Enter' && task && document.activeElement === document.body) {
+        go(`task/${task.id}`);
+      } else if (event.key === 'x' && task) {
+        choose(task, !chosen.has(task.id));
       }
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
   });
 
-  const choose = (id: string, yes: boolean) => {
-    const next = new Set(chosen);
-    if (yes) next.add(id);
-    else next.delete(id);
-    setChosen(next);
-  };
-  const selected = tasks.filter((task) => chosen.has(task.id));
-  const older = () => {
-    before.value = [...before.value, at.after ?? ''];
-    refine({ after: page.data?.next });
-  };
-  const newer = () => {
-    const to = before.value.at(-1);
-    before.value = before.value.slice(0, -1);
-    refine({ after: to || undefined });
-  };
+  // As they are now, where that is known.
+  const now = new Map(rows.loaded.map((task) => [task.id, task]));
+  const selected = [...chosen.values()].map((task) => now.get(task.id) ?? task);
+  const total = totalOf(at);
+  const end = rows.first + rows.shown.length;
+  const all = rows.loaded.length > 0 && rows.loaded.every((task) => chosen.has(task.id));
+  const empty = rows.counts !== null && rows.known === 0;
   return (
     <section aria-label="Tasks">
       <h1 class="sr">Tasks</h1>
-      <StatusCounts chosen={(at.status as Status) ?? ''} />
+      <StatusCounts chosen={at.status ?? ''} />
       <FilterBar types={types} />
-      {page.error && !page.data && <Failure error={page.error} />}
-      {page.data && tasks.length === 0 && <NoTasks filtered={Object.keys(at).length > 0} />}
-      {tasks.length > 0 && (
-        <>
-          <div class="bar">
-            <span>
-              {selected.length > 0
-                ? `${selected.length} selected`
-                : `${tasks.length} shown, newest first`}
-            </span>
-            {verbs.map((verb) => {
-              const those = selected.filter((task) => can(verb, task));
-              return (
+      {rows.error && rows.known === 0 && <Failure error={rows.error} />}
+      {empty && <NoTasks filtered={Object.keys(at).length > 0} />}
+      {rows.known > 0 && (
+        <div class="bar">
+          <span>
+            {selected.length > 0
+              ? `${selected.length} selected`
+              : `${number(rows.known)}${rows.more ? '+' : ''}${
+                  total === undefined ? '' : ` of ${number(Math.max(total, rows.known))}`
+                }, ${oldest ? 'oldest' : 'newest'} first`}
+          </span>
+          <Bulk selected={selected} clear={() => setChosen(new Map())} />
+          <span class="grow" />
+          <button type="button" disabled={end < 100} onClick={() => rows.reveal(0)}>
+            To the top
+          </button>
+        </div>
+      )}
+      <div
+        class="scroll virtual"
+        hidden={rows.known === 0}
+        ref={table}
+        tabIndex={0}
+        role="region"
+        aria-label="Table of tasks"
+      >
+        <table class="tasks" aria-rowcount={rows.more ? -1 : rows.known + 1}>
+          <thead>
+            <tr aria-rowindex={1}>
+              <th>
+                <input
+                  type="checkbox"
+                  aria-label="Select all that are loaded"
+                  checked={all}
+                  onChange={(event) =>
+                    setChosen(
+                      new Map(
+                        event.currentTarget.checked
+                          ? rows.loaded.map((task) => [task.id, task])
+                          : [],
+                      ),
+                    )
+                  }
+                />
+              </th>
+              <th>Status</th>
+              <th>Task</th>
+              <th>Type</th>
+              <th aria-sort={oldest ? 'ascending' : 'descending'}>
                 <button
                   type="button"
-                  key={verb}
-                  disabled={those.length === 0}
-                  class={verb === 'cancel' || verb === 'kill' ? 'danger' : ''}
-                  onClick={() => ask(verb, those)}
+                  class="linklike"
+                  onClick={() => refine({ order: oldest ? undefined : 'oldest' })}
                 >
-                  {verb}
-                  {those.length > 0 ? ` ${those.length}` : ''}
+                  Began {oldest ? '▲' : '▼'}
                 </button>
-              );
-            })}
-            <span class="grow" />
-            <button type="button" disabled={!at.after} onClick={newer}>
-              Newer
-            </button>
-            <button type="button" disabled={!page.data?.next} onClick={older}>
-              Older
-            </button>
-          </div>
-          <div class="scroll" ref={table} tabIndex={0} role="region" aria-label="Table of tasks">
-            <table class="tasks">
-              <thead>
-                <tr>
-                  <th>
-                    <input
-                      type="checkbox"
-                      aria-label="Select all that are shown"
-                      checked={selected.length === tasks.length}
-                      onChange={(event) =>
-                        setChosen(
-                          new Set(event.currentTarget.checked ? tasks.map((task) => task.id) : []),
-                        )
-                      }
-                    />
-                  </th>
-                  <th>Status</th>
-                  <th>Task</th>
-                  <th>Type</th>
-                  <th>Began</th>
-                  <th>Result or why not</th>
-                </tr>
-              </thead>
-              <tbody>
-                {tasks.map((task, i) => (
-                  <Row
-                    key={task.id}
-                    task={task}
-                    chosen={chosen.has(task.id)}
-                    at={i === cursor}
-                    choose={(yes) => choose(task.id, yes)}
-                  />
-                ))}
-              </tbody>
-            </table>
-          </div>
-        </>
-      )}
+              </th>
+              <th>Result or why not</th>
+            </tr>
+          </thead>
+          <tbody>
+            <Space rows={rows.first} />
+            {rows.shown.map((task, i) => (
+              <Row
+                key={rows.first + i}
+                row={rows.first + i}
+                task={task}
+                chosen={!!task && chosen.has(task.id)}
+                at={rows.first + i === cursor}
+                choose={choose}
+              />
+            ))}
+            <Space rows={rows.known - end} />
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }

@@ -70,6 +70,23 @@ test('who comes second is told that somebody else decided', async () => {
   assert.deepEqual(page.complaints, []);
 });
 
+test('what somebody else decides meanwhile does not make room for another one', async () => {
+  const seen = await daemon.waiting('seen');
+  const other = await daemon.waiting('other');
+  const page = await openTab(browser, daemon, { hash: `#/approvals?promise=${seen.promise}` });
+  await page.getByText('asked at').waitFor();
+  await daemon.post(`/promises/${seen.promise}`, { value: false });
+  await page.getByText('This one waits no longer').waitFor();
+  await page.keyboard.press('a');
+  await page.keyboard.press('n');
+  await page.getByText('"id": "other"').waitFor();
+  const { promises } = await daemon.get('/promises');
+  assert.ok(promises.some((each) => each.id === other.promise));
+  await daemon.post(`/promises/${other.promise}`, { value: false });
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
 test('a viewer sees and cannot decide', async () => {
   const { promise } = await daemon.waiting('look');
   const token = await daemon.newToken('looks', 'viewer');

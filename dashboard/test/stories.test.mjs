@@ -1,5 +1,6 @@
 // Tasks that fail, try again, have children and long histories.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { Daemon, openBrowser, openTab, until } from './support.mjs';
 
@@ -100,18 +101,18 @@ test('a signal is sent from the page', async () => {
   assert.deepEqual(page.complaints, []);
 });
 
-test('20 000 records: the newest first, any of them in two keys, flat memory', async () => {
-  const id = await start('chatty', 20_000);
+test('50 000 records: the newest first, any of them in two keys, flat memory', async () => {
+  const id = await start('chatty', 50_000);
   await until(
-    async () => ((await daemon.get(`/tasks/${id}`)).records ?? 0) >= 20_000,
+    async () => ((await daemon.get(`/tasks/${id}`)).records ?? 0) >= 50_000,
     'the records',
   );
   const page = await openTab(browser, daemon, { hash: `#/task/${id}/history` });
-  await page.getByText(/to 2000\d of 2000\d/).waitFor();
+  await page.getByText(/to 5000\d of 5000\d/).waitFor();
   assert.ok((await page.locator('tr').count()) < 200);
-  await page.getByLabel('go to record').fill('7000');
+  await page.getByLabel('go to record').fill('37000');
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Raw record 7000' }).waitFor();
+  await page.getByRole('button', { name: 'Raw record 37000' }).waitFor();
   const heap = () => page.evaluate(() => performance.memory.usedJSHeapSize);
   const before = await heap();
   for (let i = 0; i < 30; i += 1) await page.getByRole('button', { name: 'Later' }).click();
@@ -139,5 +140,109 @@ test('a type whose name is a tag is shown as text everywhere', async () => {
   await page.getByRole('option', { name }).first().waitFor();
   assert.equal(await page.locator('img').count(), 0);
   await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a patch is shown side by side, on a phone one below the other', async () => {
+  const id = await start('patch');
+  const page = await openTab(browser, daemon, { hash: `#/task/${id}` });
+  await page.getByRole('link', { name: 'decide' }).click();
+  const changes = page.getByRole('region', { name: 'Changes' });
+  const row = changes.getByRole('row').filter({ hasText: 'return true' });
+  assert.match(await row.textContent(), /-bool validate\(\).*\+bool validate\(const Model& m\) {/);
+  await page.getByText('1 files +3 −1').waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 390, `nothing is wider than the screen: ${wide}`);
+  await page.locator('body').press('a');
+  assert.equal((await ends(id)).result, 'applied');
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('three tasks that wait for each other are drawn as a circle, once', async () => {
+  const id = await start('knot');
+  const page = await openTab(browser, daemon, { hash: '#/problems' });
+  const card = page.getByRole('region', { name: 'Deadlock' });
+  await card.getByText('3 tasks of the process wait').waitFor();
+  assert.equal(await card.count(), 1);
+  const names = await card.locator('svg g text').allTextContents();
+  assert.deepEqual(
+    names.map((name) => /one|two|three/.exec(name)[0]).sort(),
+    ['one', 'three', 'two'],
+  );
+  // The same from the task: what its code awaits, at which line.
+  await page.goto(`${daemon.origin}/#/task/${id}/await`);
+  const tree = page.getByRole('region', { name: 'Await tree' });
+  await tree.getByText('knot').first().waitFor();
+  assert.match(await tree.textContent(), /dashboard_daemon\.cpp/);
+  await daemon.post(`/tasks/${id}/cancel`);
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('the heatmap has a cell for each step, by time, attempts, failures and number', async () => {
+  const page = await openTab(browser, daemon, { hash: '#/steps' });
+  const cell = (name) => page.getByRole('button', { name });
+  await cell(/^ring /).waitFor();
+  await page.getByRole('button', { name: 'attempts', exact: true }).click();
+  await cell('ring 3.0').waitFor();
+  assert.ok((await cell('ring 3.0').getAttribute('class')).includes('heat5'));
+  await page.getByRole('button', { name: 'count', exact: true }).click();
+  await cell('ring 1').click();
+  const figures = page.getByRole('region', { name: 'Step', exact: true });
+  assert.match(await figures.textContent(), /ring of flaky.*attempts3/);
+  await page.getByLabel('type').selectOption('refused');
+  await cell(/^ring /).waitFor({ state: 'detached' });
+  await cell(/^look /).waitFor();
+  assert.match(page.url(), /type=refused/);
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+// The text of the file that a click downloads.
+async function downloaded(page, button) {
+  const [file] = await Promise.all([page.waitForEvent('download'), button.click()]);
+  return { name: file.suggestedFilename(), text: readFileSync(await file.path(), 'utf8') };
+}
+
+test('the log and the trace of a task, and a trace of the daemon, are downloaded', async () => {
+  const id = await start('flaky');
+  await ends(id);
+  const page = await openTab(browser, daemon, { hash: `#/task/${id}` });
+  await page.getByRole('button', { name: 'ring#1' }).waitFor();
+  const log = await downloaded(page, page.getByRole('button', { name: 'Download log' }));
+  const lines = log.text.trim().split('\n').map(JSON.parse);
+  assert.equal(log.name, `${id}.jsonl`);
+  assert.deepEqual([lines[0].type, lines.at(-1).type], ['Spawn', 'TaskExit']);
+  const trace = await downloaded(page, page.getByRole('button', { name: 'Download trace' }));
+  const bars = JSON.parse(trace.text).traceEvents.filter((event) => event.ph === 'X');
+  assert.deepEqual(
+    bars.map((bar) => bar.name),
+    ['flaky', 'attempt 1', 'attempt 2', 'attempt 3'],
+  );
+  assert.ok(bars.every((bar) => bar.dur >= 0 && bar.ts > 1e15));
+  await page.goto(`${daemon.origin}/#/scheduler`);
+  const record = page.getByRole('button', { name: 'Record 2 s for Perfetto' });
+  const process = await downloaded(page, record);
+  assert.ok(JSON.parse(process.text).traceEvents.length > 10);
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('code that was changed is found out: the first divergence is marked', async () => {
+  const changed = await new Daemon().start();
+  const { id } = await changed.post('/tasks', {
+    type: 'order',
+    arguments: [{ id: 'old', amount: 5 }],
+  });
+  await changed.get(`/tasks/${id}/result?wait=20s`);
+  await changed.end('SIGTERM');
+  await changed.start({ TIFFANY_TEST_TWIST: '1' });
+  const page = await openTab(browser, changed, { hash: `#/task/${id}/replay` });
+  await page.locator('[data-agrees="false"]').getByText('bill').waitFor();
+  await page.getByText('first divergence').waitFor();
+  await page.context().close();
+  await changed.close();
   assert.deepEqual(page.complaints, []);
 });

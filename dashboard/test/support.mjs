@@ -36,14 +36,21 @@ export async function until(look, what = 'it') {
 }
 
 export class Daemon {
-  constructor() {
+  // `more`: other words of the command line.
+  constructor(...more) {
     this.data = mkdtempSync(join(tmpdir(), 'tiffany-web-'));
     this.port = 0;
+    this.more = more;
   }
 
-  async start() {
-    const words = ['serve', '--data', this.data, '--listen', `127.0.0.1:${this.port}`];
-    this.process = spawn(program(), words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  async start(variables = {}) {
+    const words = ['serve', '--data', this.data, '--listen', `127.0.0.1:${this.port}`, ...this.more];
+    // Files that are not embedded yet: what `npm run build` has just made.
+    if (process.env.TIFFANY_WEB_ROOT) words.push('--web-root', process.env.TIFFANY_WEB_ROOT);
+    this.process = spawn(program(), words, {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, ...variables },
+    });
     let said = '';
     await new Promise((done, failed) => {
       this.process.stdout.on('data', (text) => {

@@ -88,6 +88,15 @@ test('a task that has ended is replayed, forked and retried from a step', async 
   await page.locator('[data-cursor="1"]').waitFor();
   await page.keyboard.press('ArrowRight');
   await page.locator('[data-cursor="2"]').waitFor();
+  // Faster than the page is drawn.
+  const last = Number(/of (\d+)/.exec(await page.locator('[data-cursor]').textContent())[1]);
+  await page.getByRole('button', { name: 'To the beginning' }).click();
+  await page.locator('[data-cursor="0"]').waitFor();
+  await page.evaluate((keys) => {
+    for (let i = 0; i < keys; i += 1)
+      dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
+  }, last);
+  await page.locator(`[data-cursor="${last}"]`).waitFor();
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByRole('button', { name: 'charge#1' }).click();
   await page.getByRole('button', { name: 'fork from here' }).click();

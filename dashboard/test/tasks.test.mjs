@@ -80,7 +80,7 @@ test('the filter is the server’s: by status, type, key and attribute', async (
   for (const filter of ['key:ada', 'vip:true', 'type:order key:ada']) {
     await page.locator('#filter').fill(filter);
     await page.keyboard.press('Enter');
-    await until(async () => (await page.locator('tbody tr').count()) === 1, 'one row');
+    await until(async () => (await page.locator('tr[data-task]').count()) === 1, 'one row');
     assert.equal(await rowOf(page, task).count(), 1, filter);
   }
   assert.match(page.url(), /type=order&key=ada/, 'a filter is a link');
@@ -100,14 +100,20 @@ test('the filter is the server’s: by status, type, key and attribute', async (
 test('text of users is shown as text', async () => {
   const evil = '<img src=x onerror="window.hurt=1">';
   const page = await openTab(browser, daemon);
+  await daemon.waiting('before it');
   const { task } = await daemon.waiting(evil, 5000, { key: evil, attributes: { name: evil } });
   await rowOf(page, task).getByText(evil).waitFor();
   for (const part of ['', '/history', '/graph', '/replay']) {
     await page.goto(`${daemon.origin}/#/task/${task}${part}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
   }
-  await page.goto(`${daemon.origin}/#/approvals`);
-  await page.getByText('onerror').first().waitFor();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('link', { name: 'decide' }).click();
+  await page
+    .getByRole('region', { name: 'What is asked' })
+    .getByText('onerror')
+    .first()
+    .waitFor();
   assert.equal(await page.locator('img').count(), 0);
   assert.equal(await page.evaluate(() => window.hurt), undefined);
   await daemon.post(`/tasks/${task}/kill`);
@@ -115,47 +121,92 @@ test('text of users is shown as text', async () => {
   assert.deepEqual(page.complaints, []);
 });
 
-test('a thousand tasks: below 200 rows, and pages go there and back', async () => {
-  const starts = Array.from({ length: 1000 }, (_, i) => i);
+const fill = async (count) => {
+  const starts = Array.from({ length: count }, (_, i) => i);
   const one = async () => {
     for (let i = starts.pop(); i !== undefined; i = starts.pop())
       await daemon.order(`m${i}`, 9000);
   };
   await Promise.all(Array.from({ length: 16 }, one));
+};
+
+test('a thousand tasks: below 200 rows in the page wherever it is scrolled to', async () => {
+  await fill(1000);
   const page = await openTab(browser, daemon);
-  await page.locator('tbody tr').nth(99).waitFor();
-  assert.ok((await page.locator('tr').count()) < 200);
-  const first = await page.locator('tbody tr').first().getAttribute('data-task');
-  const seen = new Set();
-  for (let i = 0; i < 5; i += 1) {
-    const ids = await page
-      .locator('tbody tr')
-      .evaluateAll((rows) => rows.map((row) => row.dataset.task));
-    for (const id of ids) {
-      assert.ok(!seen.has(id), 'a task is on one page only');
-      seen.add(id);
-    }
-    await page.getByRole('button', { name: 'Older' }).click();
-    await until(async () => {
-      const now = await page
-        .locator('tbody tr')
-        .first()
-        .getAttribute('data-task')
-        .catch(() => null);
-      return now && now !== ids[0];
-    }, 'the next page');
+  const table = page.getByRole('region', { name: 'Table of tasks' });
+  await rowOf(page, (await daemon.get('/tasks?limit=1&order=newest')).tasks[0].id).waitFor();
+  const all = [];
+  for (let after = ''; after !== undefined;) {
+    const more = after ? `&after=${encodeURIComponent(after)}` : '';
+    const answer = await daemon.get(`/tasks?limit=500&order=newest${more}`);
+    all.push(...answer.tasks.map((task) => task.id));
+    after = answer.next;
   }
-  for (let i = 0; i < 5; i += 1) await page.getByRole('button', { name: 'Newer' }).click();
+  // Down to the last one, which is the first that was started, a window at a time.
+  const seen = new Set();
+  await until(async () => {
+    const rows = await page.locator('tr').count();
+    assert.ok(rows < 200, `${rows} rows`);
+    for (const id of await page
+      .locator('tr[data-task]')
+      .evaluateAll((each) => each.map((row) => row.dataset.task)))
+      seen.add(id);
+    await table.evaluate((box) => box.scrollBy(0, box.clientHeight));
+    return seen.has(all.at(-1));
+  }, 'the last row');
+  assert.equal(seen.size, all.length, 'every task was a row');
+  await page.getByRole('button', { name: 'To the top' }).click();
+  await rowOf(page, all[0]).waitFor();
+  await page.getByRole('button', { name: /^Began/ }).click();
+  await rowOf(page, all.at(-1)).waitFor();
+  assert.match(page.url(), /order=oldest/);
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('rows stand still where somebody reads while new tasks come, and j goes beyond a page', async () => {
+  const page = await openTab(browser, daemon);
+  const table = page.getByRole('region', { name: 'Table of tasks' });
+  await page.locator('tr[data-task]').first().waitFor();
+  for (let i = 0; i < 130; i += 1) await page.locator('body').press('j');
+  await page.locator('tr.at[data-task]').waitFor();
+  const top = await table.evaluate((box) => box.scrollTop);
+  assert.ok(top > 2000, `scrolled to ${top}`);
+  const at = await page.locator('tr.at').getAttribute('data-task');
+  const ids = (await daemon.get('/tasks?limit=200&order=newest')).tasks.map((task) => task.id);
+  assert.equal(ids[129], at);
+  const came = await daemon.order('late', 5000);
   await until(
-    async () => (await page.locator('tbody tr').first().getAttribute('data-task')) === first,
-    'the first page',
+    async () => (await page.locator('.count').first().textContent()).length > 0,
+    'the counts',
   );
-  const began = Date.now();
-  await page.reload();
-  await page.locator('tbody tr').nth(99).waitFor();
-  console.log(
-    `with ${seen.size * 2} tasks the table is there ${Date.now() - began} ms after a reload`,
+  assert.equal(await page.locator('tr.at').getAttribute('data-task'), at);
+  await page.getByRole('button', { name: 'To the top' }).click();
+  await rowOf(page, came).waitFor();
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('what is selected stays selected out of sight, and each target is named', async () => {
+  const page = await openTab(browser, daemon);
+  const table = page.getByRole('region', { name: 'Table of tasks' });
+  const [first] = (await daemon.get('/tasks?limit=1&order=newest')).tasks;
+  await rowOf(page, first.id).getByRole('checkbox').check();
+  await table.evaluate((box) => box.scrollTo(0, 2500));
+  await rowOf(page, first.id).waitFor({ state: 'detached' });
+  const other = page.locator('tr[data-task]', { hasText: 'running' }).nth(20);
+  const id = await other.getAttribute('data-task');
+  await rowOf(page, id).getByRole('checkbox').check();
+  await page.getByRole('button', { name: 'kill 2' }).click();
+  const targets = page.getByRole('dialog').getByRole('listitem');
+  assert.deepEqual(
+    (await targets.allTextContents()).sort(),
+    [first.id, id].map((each) => `order ${each.slice(0, 8)}`).sort(),
   );
+  await page.getByRole('dialog').getByRole('button', { name: 'Kill 2 tasks' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  for (const each of [first.id, id])
+    assert.equal((await daemon.get(`/tasks/${each}`)).status, 'cancelled');
   await page.context().close();
   assert.deepEqual(page.complaints, []);
 });

@@ -16,7 +16,7 @@ before(async () => {
   globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} };
   globalThis.addEventListener ??= () => {};
   globalThis.setInterval = () => 0;
-  const contents = ['history', 'text', 'live', 'problems', 'timeline', 'chart', 'tasks']
+  const contents = ['history', 'text', 'live', 'problems', 'timeline', 'chart', 'filters', 'rows', 'diff', 'await_tree', 'circle', 'steps', 'plans', 'plan_run', 'plan_graph']
     .map((name) => `export * from './${name}';`)
     .join('\n');
   await build({
@@ -128,4 +128,100 @@ test('a filter is read from words', () => {
   assert.equal(filter.type, 'order');
   assert.equal(filter.key, 'a7');
   assert.equal(filter.attribute, 'customer:Ada');
+});
+
+test('a diff stands side by side: what went beside what came in its place', () => {
+  const diff =
+    'diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ f\n one\n-two\n+2\n+3\n four\n' +
+    '--- a/y\n+++ b/y\n@@ -7 +7 @@\n-- a list\n+- lists\n';
+  assert.ok(page.isDiff(diff));
+  assert.ok(!page.isDiff('--- a\n+++ b\n') && !page.isDiff({ diff }));
+  assert.deepEqual(
+    page.rowsOf(diff).map((row) => row.text ?? [row.left?.text, row.right?.text].join('|')),
+    ['b/x', '@@ -1,3 +1,3 @@ f', 'one|one', 'two|2', '|3', 'four|four', 'b/y', '@@ -7 +7 @@']
+      .concat(['- a list|- lists']),
+  );
+  assert.equal(page.rowsOf(diff).at(-1).left.line, 7);
+});
+
+test('pages behind one that begins elsewhere by now are forgotten', () => {
+  const task = (id) => ({ id });
+  let pages = [{ after: '', tasks: null, size: 100, as: -1 }];
+  pages = page.withPage(pages, 0, { tasks: [task('c'), task('b')], next: 'b', counts: {} }, 1);
+  pages = page.withPage(pages, 1, { tasks: [task('a')], counts: {} }, 1);
+  assert.deepEqual(
+    pages.map((each) => each.after),
+    ['', 'b'],
+  );
+  const same = page.withPage(pages, 0, { tasks: [task('c'), task('b')], next: 'b', counts: {} }, 2);
+  assert.equal(same[1], pages[1]);
+  const moved = page.withPage(pages, 0, { tasks: [task('d'), task('c')], next: 'c', counts: {} }, 3);
+  assert.deepEqual(
+    moved.map((each) => [each.after, each.as]),
+    [['', 3], ['c', -1]],
+  );
+  const end = page.withPage(moved, 0, { tasks: [task('d')], counts: {} }, 4);
+  assert.equal(end.length, 1);
+  const far = page.withoutFar(Array.from({ length: 30 }, () => ({ tasks: [] })), 20, 20);
+  assert.equal(far.filter((each) => each.tasks).length, 13);
+});
+
+test('tasks of the process stand below those who started them; the same ones are one', () => {
+  const task = (id, by, more = {}) => ({ id, state: 'blocked', spawned: [{ by }], ...more });
+  const tree = page.treeOf([
+    task('#1'),
+    task('#2', '#1', { name: 'client', waits_for: 'read on fd 7' }),
+    task('#3', '#1', { name: 'client', waits_for: 'read on fd 8' }),
+    task('#4', '#3.9'),
+    task('#5', '#4', { name: 'child' }),
+  ]);
+  const words = ({ task, same, children }) => [task.id, same, ...children.map(words)];
+  assert.deepEqual(tree.map(words), [
+    ['#1', 0, ['#2', 1]],
+    ['#4', 0, ['#5', 0]],
+  ]);
+});
+
+test('a circle is told once, whoever of it is told of', () => {
+  const lint = (tid, names) => ({
+    kind: 'deadlock',
+    tid,
+    text: `task waits for a lock, which waits for it in turn (${names}). None of them goes on`,
+  });
+  const circles = page.circlesOf([
+    lint(1, 'a -> b -> a'),
+    lint(2, 'b -> a -> b'),
+    { kind: 'stall', tid: 3, text: 'ran long' },
+  ]);
+  assert.equal(circles.length, 1);
+  assert.deepEqual(circles[0].members, ['a', 'b']);
+});
+
+test('heat goes from none to five', () => {
+  assert.deepEqual(
+    [undefined, 0, 1, 1000, 1e6].map((value) => page.heatOf(value, 1e6)),
+    [0, 0, 1, 3, 5],
+  );
+  assert.equal(page.heatOf(1, 3, 1), 0, 'one attempt is as it should be');
+  assert.equal(page.heatOf(5, 0), 0);
+});
+
+test('defaults of a plan are values of its parameters', () => {
+  const of = (type, value, choices) => page.firstOf({ name: 'x', type, value, choices });
+  assert.deepEqual(
+    [of('integer', '7'), of('boolean', 'true'), of('boolean', null), of('string', '7')],
+    [7, true, false, '7'],
+  );
+  assert.equal(of('string', null, ['a', 'b']), 'a');
+});
+
+test('an edge over several columns passes no step of those between', () => {
+  const node = (name, level) => ({ name, level, kind: 'command', phase: 'steps' });
+  const { placed } = page.layout({
+    nodes: [node('a', 0), node('b', 0), node('c', 1), node('d', 2)],
+    edges: [['a', 'c'], ['c', 'd'], ['b', 'd']],
+  });
+  const passes = placed.get('b d 1');
+  assert.equal(passes.x, placed.get('c').x);
+  assert.notEqual(passes.y, placed.get('c').y);
 });

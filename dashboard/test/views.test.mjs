@@ -1,14 +1,15 @@
 // Every view, in both themes: no serious violation of WCAG AA, nothing in the console, no request
 // to elsewhere. With TIFFANY_PICTURES=<directory>, a picture of each is left there.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Daemon, openBrowser, openTab, until, violations } from './support.mjs';
+import { Daemon, dashboard, openBrowser, openTab, until, violations } from './support.mjs';
 
 let daemon;
 let browser;
 const known = {};
 before(async () => {
-  daemon = await new Daemon().start();
+  daemon = await new Daemon('--plans', join(dashboard, 'test', 'plans')).start();
   browser = await openBrowser();
   for (let i = 0; i < 12; i += 1)
     await daemon.order(`a${i}`, 100 + i, { key: `customer-${i % 4}` });
@@ -25,7 +26,26 @@ before(async () => {
     cron: '0 3 * * *',
   });
   await daemon.newToken('screen-in-the-hall', 'viewer');
-  const { tasks } = await daemon.get('/tasks?limit=1');
+  const start = async (type, ...args) =>
+    (await daemon.post('/tasks', { type, arguments: args })).id;
+  for (const card of [17, 4711]) await start('refused', card);
+  await start('flaky');
+  known.family = await start('convoy', 3);
+  await start('knot');
+  const patch = await start('patch');
+  known.run = (await daemon.post('/plans/release/run', { params: { version: '2.0' } })).id;
+  known.broken = (await daemon.post('/plans/broken/run')).id;
+  await daemon.get(`/tasks/${known.broken}/result?wait=20s`);
+  await until(async () => {
+    const { waits } = await daemon.get(`/tasks/${patch}`);
+    known.patch = waits.find((each) => each.kind === 'promise')?.id;
+    return known.patch;
+  }, 'the patch to be asked about');
+  await until(async () => {
+    const { units } = await daemon.get(`/tasks/${known.run}/plan`);
+    return units.some((unit) => unit.state === 'awaiting approval');
+  }, 'the question of the plan');
+  const { tasks } = await daemon.get('/tasks?limit=1&type=order');
   known.done = tasks[0].id;
   await daemon.get(`/tasks/${known.done}/result?wait=20s`);
 });
@@ -34,15 +54,21 @@ after(async () => {
   await daemon.close();
 });
 
+// Where it is, and what is waited for.
 const views = {
   tasks: ['#/tasks', 'Table of tasks'],
   task: ['#/task/DONE', 'Table of steps'],
-  stuck: ['#/task/WAITS', 'Table of steps'],
+  stuck: ['#/task/TASK', 'Table of steps'],
   history: ['#/task/DONE/history', 'Records'],
-  graph: ['#/task/DONE/graph', null],
+  await: ['#/task/TASK/await', 'Await tree'],
+  graph: ['#/task/FAMILY/graph', 'Graph of tasks'],
   replay: ['#/task/DONE/replay', 'Events'],
-  approvals: ['#/approvals', 'What is asked'],
-  problems: ['#/problems', 'Problems'],
+  approvals: ['#/approvals?promise=PATCH', 'Changes'],
+  problems: ['#/problems', 'Deadlock'],
+  plans: ['#/plans/release', 'Runs'],
+  run: ['#/task/RUN/plan', 'Table of units'],
+  failed: ['#/task/BROKEN/plan', 'Table of units'],
+  steps: ['#/steps', 'Heatmap'],
   scheduler: ['#/scheduler', 'Scheduler'],
   schedules: ['#/schedules', 'Schedules'],
   start: ['#/start', 'Start a task'],
@@ -52,10 +78,9 @@ const views = {
 for (const colorScheme of ['light', 'dark']) {
   for (const [name, [hash, region]] of Object.entries(views)) {
     test(`${name}, ${colorScheme}`, async () => {
-      const to = hash.replace('DONE', known.done).replace('WAITS', known.task);
+      const to = hash.replace(/[A-Z]{3,}/, (word) => known[word.toLowerCase()]);
       const page = await openTab(browser, daemon, { colorScheme, hash: to });
-      if (region) await page.getByRole('region', { name: region }).first().waitFor();
-      else await page.locator('.empty, .graph').first().waitFor();
+      await page.getByRole('region', { name: region }).first().waitFor();
       if (name === 'scheduler')
         await page
           .getByText(/slices?/i)

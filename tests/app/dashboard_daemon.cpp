@@ -1,5 +1,6 @@
 // The daemon that the browser tests of the dashboard look at (dashboard/test): tasks that wait,
 // fail, try again, have children, and have long histories.
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,7 +31,9 @@ Task<std::string> charge(Order order) {
 Durable<std::string> order(Flow& flow, Order order) {
   std::string stage = "charging";
   const auto query = flow.on_query(kStage, [&] { return stage; });
-  const std::string payment = co_await flow.step("charge", [&] { return charge(order); });
+  // Code that was changed after tasks had run, for the view that finds out.
+  const char* const first = std::getenv("TIFFANY_TEST_TWIST") == nullptr ? "charge" : "bill";
+  const std::string payment = co_await flow.step(first, [&] { return charge(order); });
   if (order.amount >= 1000) {
     stage = "waiting for approval";
     auto approved = co_await flow.promise<bool>("approval");
@@ -89,6 +92,40 @@ Durable<std::string> strange(Flow& flow) {
   co_return co_await answer ? "yes" : "no";
 }
 
+// Asks whether a patch is to be applied.
+Durable<std::string> patch(Flow& flow) {
+  const std::string diff = co_await flow.step("preview", [] {
+    return std::string(
+        "--- a/model.cpp\n+++ b/model.cpp\n@@ -1,4 +1,5 @@\n #include \"model.hpp\"\n"
+        "-bool validate() { return true; }\n+bool validate(const Model& m) {\n"
+        "+  return !m.empty();\n+}\n \n int x;\n");
+  });
+  auto apply = co_await flow.promise<bool>("apply");
+  co_return co_await apply ? "applied" : "left alone";
+}
+
+// Three tasks of the process that wait for each other's locks.
+Task<void> hold(Mutex* mine, Mutex* next) {
+  const auto held = co_await mine->lock();
+  co_await sleep(1ms);
+  const auto both = co_await next->lock();
+}
+Task<std::string> tie() {
+  Mutex a;
+  Mutex b;
+  Mutex c;
+  co_await scope([&](Scope& all) -> Task<void> {
+    all.spawn(hold, &a, &b).named("one");
+    all.spawn(hold, &b, &c).named("two");
+    all.spawn(hold, &c, &a).named("three");
+    co_return;
+  });
+  co_return "untied";
+}
+Durable<std::string> knot(Flow& flow) {
+  co_return co_await flow.step("tie", [] { return tie(); });
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -101,6 +138,8 @@ int main(int count, char** arguments) {
   app.durable("survey", 1, survey);
   app.durable("listener", 1, listener).signal("listener", kNote);
   app.durable("chatty", 1, chatty, {"records"});
+  app.durable("patch", 1, patch);
+  app.durable("knot", 1, knot);
   app.durable("<img src=x onerror=alert(1)>", 1, strange);
   return app.main(count, arguments);
 }
