@@ -52,7 +52,7 @@ class Cli {
   std::string at_;  // " --socket PATH", when it was given
 };
 
-// The status that a task ends a command with: research of all commands that wait.
+// The exit status of a command that has waited for the task.
 int end_of_task(const Json& task);
 // What is waited for by a task: the names of promises that nobody has kept.
 std::vector<std::string> promises_of(const Json& task);

@@ -83,8 +83,7 @@ class Follower {
       co_return end_of_task(task);
     }
     for (const std::string& name : promises_of(task)) {
-      if (name == told_) continue;
-      told_ = name;
+      if (!told_.insert(name).second) continue;
       const std::string how = cli_.command("approve " + id_.substr(0, 8));
       if (!shows_ && !cli_.out.asks() && !cli_.given.has("--through-approvals")) {
         throw CliFailure{ends::kApproval, "Task " + id_ + " waits for " + name +
@@ -143,7 +142,7 @@ class Follower {
   bool met_ = false;  // the daemon answered once
   std::int64_t seen_ = 0;
   std::string last_event_;
-  std::string told_;
+  std::set<std::string> told_;  // promises that were spoken of
   Duration patience_{};
   Duration tried_{};
   Duration back_off_{};

@@ -69,8 +69,9 @@ MessageParser::MessageParser(Side side, const ParserLimits& limits, bool without
 }
 MessageParser::~MessageParser() = default;
 
-// What two programs read differently is refused, before the parser makes one reading of it: a
-// message with two lengths, a line of a header that goes on in the next, a request without a host.
+// What two programs read differently is refused as soon as the head is there, before anybody acts
+// on one reading of it: a message with two lengths, a line of a header that goes on in the next, a
+// request without a host.
 static void require_unambiguous(const Headers& headers, bool request, bool old) {
   std::optional<std::string_view> length;
   int hosts = 0;

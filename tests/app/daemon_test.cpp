@@ -480,8 +480,8 @@ TEST(DaemonLife, ADirectoryOfSomebodyElseIsLeftAsItIs) {
 TEST(DaemonLife, LinesOfTheAuditThatWereCutOrJoinedAreLeftOut) {
   const TempDirectory directory;
   std::ofstream(directory.path() + "/audit.jsonl")
-      << R"({"time":1,"actor":"a","role":"admin","action":"x","target":"","reason":"","status":200})"
-      << "\n"
+      << R"({"time":1,"actor":"a","role":"admin","action":"x","target":"","reason":"",)"
+      << "\"status\":200}\n"
       << R"({"time":2,"actor":"b{"time":3,"actor":"c"})";
   DaemonProcess daemon(directory.path());
   ASSERT_TRUE(daemon.running()) << daemon.said();

@@ -27,7 +27,7 @@ class WebSocketLimits {
  public:
   WebSocketLimits() = default;
   std::size_t message = std::size_t{1} << 20;      // bytes, with all of its parts
-  Duration write_time = std::chrono::seconds(30);  // without the client reading a byte
+  Duration write_time = std::chrono::seconds(30);  // for one message
 };
 
 // Codes of an end, as the protocol has them.
