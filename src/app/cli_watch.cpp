@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "app/cli.hpp"
