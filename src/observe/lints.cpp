@@ -23,8 +23,6 @@ std::string lint_subject(const TaskRecord& task) {
 
 namespace {
 
-std::string subject(const TaskRecord& task) { return lint_subject(task); }
-
 // The tasks that a call waits for.
 class TasksWaitedFor final : public WaitVisitor {
  public:
@@ -179,7 +177,7 @@ void Linter::find_circles(std::vector<Lint>& out) const {
     });
     for (const TaskRecord* const task : circle) {
       out.push_back({LintKind::deadlock, task->id(),
-                     subject(*task) + " waits for " + task->waiting_on()->describe() +
+                     lint_subject(*task) + " waits for " + task->waiting_on()->describe() +
                          ", which waits for it in turn (" + names +
                          "). None of them goes on until one is cancelled" +
                          (locks ? ", or a task that was handed a lock lets go of it." : ".")});
@@ -200,7 +198,7 @@ void Linter::find_hoarders(std::vector<Lint>& out) const {
     const Duration waited = scheduler_.now() - holder.waiting_on()->since();
     if (waited <= options_.hoarder) continue;
     out.push_back({LintKind::hoarder, id,
-                   subject(holder) + " has waited for " + holder.waiting_on()->describe() +
+                   lint_subject(holder) + " has waited for " + holder.waiting_on()->describe() +
                        " for " + duration_text(waited) + " while it holds what " +
                        std::to_string(count) + (count == 1 ? " task waits" : " tasks wait") +
                        " for. Let go of a lock before a long wait."});
@@ -213,7 +211,7 @@ void Linter::find_starved(std::vector<Lint>& out) const {
     const std::int64_t since = recorder_->ready_since(task.id());
     if (since == Event::kUnknown || Duration(now - since) <= options_.starved) return;
     out.push_back({LintKind::starved, task.id(),
-                   subject(task) + " is ready for " + duration_text(Duration(now - since)) +
+                   lint_subject(task) + " is ready for " + duration_text(Duration(now - since)) +
                        " and does not get the processor: more urgent tasks, or long slices, take "
                        "it. See Options::ageing and Options::watch."});
   });
@@ -241,7 +239,7 @@ void Linter::read_events(std::vector<Lint>& out) {
   }
   const auto who = [this](TaskId id) {
     const TaskRecord* const task = scheduler_.find(id);
-    return task != nullptr && !task->settled() ? subject(*task) : "task " + id.text();
+    return task != nullptr && !task->settled() ? lint_subject(*task) : "task " + id.text();
   };
   for (const auto& [id, seen] : tasks) {
     if (Duration(seen.longest) > options_.stall) {

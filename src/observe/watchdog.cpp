@@ -221,6 +221,13 @@ Watchdog::Watchdog(Scheduler& scheduler, WatchdogOptions options) {
                                         "; it must be at least " + duration_text(kShortestLimit) +
                                         ", because a thread cannot look more often.");
   }
+  constexpr int kLastSignal = 64;
+  if (options.signal_ < 0 || options.signal_ > kLastSignal) {
+    throw Error(Errc::bad_argument, "A watchdog was to make dumps on signal " +
+                                        std::to_string(options.signal_) +
+                                        "; signals have numbers from 1 to " +
+                                        std::to_string(kLastSignal) + ", and 0 is none.");
+  }
   if (options.signal_ != 0 && tiffany::detail::has_own_handler(options.signal_)) {
     throw Error(Errc::bad_argument, "A watchdog was to make dumps on signal " +
                                         std::to_string(options.signal_) +

@@ -37,7 +37,8 @@ class Kept {
   }
   void wait_for(std::size_t count) {
     std::unique_lock lock(mutex_);
-    came_.wait(lock, [&] { return texts_.size() >= count; });
+    EXPECT_TRUE(came_.wait_for(lock, 30s, [&] { return texts_.size() >= count; }))
+        << "of " << count << " texts, " << texts_.size() << " came";
   }
   std::size_t count() {
     const std::lock_guard lock(mutex_);
@@ -68,12 +69,15 @@ bool has(const std::string& text, const std::string& part) {
   return false;
 }
 
-std::atomic<bool> stuck{false};
+std::mutex stuck_mutex;
+std::condition_variable stuck_came;
+bool stuck = false;
 std::atomic<bool> over{false};
 int line_before = 0;
 void say_stuck() {
+  const std::lock_guard lock(stuck_mutex);
   stuck = true;
-  stuck.notify_all();
+  stuck_came.notify_all();
 }
 
 Task<void> innermost_hang() {
@@ -96,10 +100,14 @@ Options quiet() {
 class WatchdogThread : public ::testing::Test {
  protected:
   void SetUp() override {
+    const std::lock_guard lock(stuck_mutex);
     stuck = false;
     over = false;
   }
-  static void wait_until_stuck() { stuck.wait(false); }
+  static void wait_until_stuck() {
+    std::unique_lock lock(stuck_mutex);
+    EXPECT_TRUE(stuck_came.wait_for(lock, 30s, [] { return stuck; })) << "nothing is stuck";
+  }
   Kept reports;
   Kept dumps;
   WatchdogOptions by_hand() {
@@ -334,6 +342,14 @@ TEST_F(WatchdogThread, TwoSchedulersInTwoThreadsAreReportedEachByItsOwn) {
 TEST_F(WatchdogThread, ItIsRefusedWhereItCouldNotWork) {
   Scheduler scheduler(quiet());
   EXPECT_THROW(Watchdog(scheduler, WatchdogOptions().limit(1ms)), Error);
+  for (const int none : {-1, 65, 1000}) {
+    try {
+      const Watchdog watchdog(scheduler, by_hand().dump_on(none));
+      ADD_FAILURE() << none;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::bad_argument) << error.what();
+    }
+  }
   const auto before = std::signal(SIGUSR2, [](int) {});
   EXPECT_THROW(Watchdog(scheduler, WatchdogOptions().dump_on(SIGUSR2)), Error);
   std::signal(SIGUSR2, before);

@@ -54,8 +54,9 @@ class WatchdogOptions {
     limit_ = longest;
     return std::move(*this);
   }
-  // The signal that asks for a dump; 0, the default: none. It must have no handler of the program:
-  // Error (Errc::bad_argument) when it has. Several watchdogs of a process may share it.
+  // The signal that asks for a dump, from 1 to 64; 0, the default: none. It must have no handler of
+  // the program: Error (Errc::bad_argument) when it has, and for another number. Several watchdogs
+  // of a process may share it.
   WatchdogOptions&& dump_on(int signal) && {
     signal_ = signal;
     return std::move(*this);
