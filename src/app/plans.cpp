@@ -19,7 +19,6 @@ namespace tiffany::app {
 namespace {
 
 constexpr std::size_t kMostPlans = 1000;
-constexpr std::size_t kLongestPlan = std::size_t{1} << 20;
 
 // "deploy" of "deploy.yaml"; nothing for what is no plan.
 std::optional<std::string> plan_name(std::string_view file) {
@@ -46,7 +45,7 @@ Task<KnownPlan> read_plan(std::string name, std::string path) {
   KnownPlan known;
   known.name = std::move(name);
   known.file = path;
-  known.text = co_await read_file(path, kLongestPlan);
+  known.text = co_await read_file(path, plan::kMostBytes);
   known.checked = plan::check(known.text, std::move(path));
   co_return known;
 }

@@ -206,6 +206,11 @@ Checked check(std::string_view text, std::string file) {
       checked.mistakes.begin(), checked.mistakes.end(), [](const Mistake& a, const Mistake& b) {
         return std::tie(a.line, a.column, a.sentence) < std::tie(b.line, b.column, b.sentence);
       });
+  if (checked.mistakes.size() >= kMostMistakes) {
+    checked.mistakes.push_back({0, 0,
+                                "There may be more mistakes; none was looked for after the first " +
+                                    std::to_string(kMostMistakes) + ". Mend these first."});
+  }
   return checked;
 }
 

@@ -1,8 +1,11 @@
 // What the steps of a plan say about each other: needs, circles, and the paths of expressions.
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "plan/check_step.hpp"
 #include "plan/expression.hpp"
@@ -22,12 +25,27 @@ std::vector<std::string> parts_of(std::string_view path) {
   return parts;
 }
 
+// Steps by their numbers, in a bit each: unions of these are made for each pair of steps.
+class StepSet {
+ public:
+  explicit StepSet(std::size_t steps) : words_((steps + 63) / 64) {}
+  void add(std::size_t number) { words_[number / 64] |= std::uint64_t{1} << (number % 64); }
+  void add_all(const StepSet& other) {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+  bool has(std::size_t number) const { return (words_[number / 64] >> (number % 64) & 1) != 0; }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
 class References {
  public:
   References(Reader& reader, const std::vector<ReadStep>& steps,
              const std::vector<ReadStep>& earlier, const Plan& plan)
-      : in_(reader), steps_(steps), plan_(plan) {
+      : in_(reader), steps_(steps) {
     for (const ReadStep& each : earlier) earlier_.emplace(each.step.name, &each.step);
+    for (const Param& each : plan.params) params_.insert(each.name);
     for (const ReadStep& each : steps) {
       const auto [before, first] = by_name_.emplace(each.step.name, &each);
       if (!first && !each.step.name.empty()) {
@@ -43,8 +61,11 @@ class References {
 
   void check() {
     for (const ReadStep& each : steps_) check_needs(each);
-    if (find_circle()) return;  // what is before what is not defined then
-    for (const ReadStep& each : steps_) check_expressions(each);
+    if (in_.full() || find_circle()) return;  // what is before what is not defined then
+    for (const ReadStep& each : steps_) {
+      if (in_.full()) return;
+      check_expressions(each);
+    }
   }
 
  private:
@@ -60,6 +81,7 @@ class References {
 
   void check_needs(const ReadStep& each) {
     for (const std::string& need : each.step.needs) {
+      if (in_.full()) return;
       if (need == each.step.name) {
         in_.complain(place(each, "needs"), "The step \"" + need + "\" needs itself.");
       } else if (by_name_.count(need) == 0) {
@@ -76,6 +98,7 @@ class References {
     std::map<std::string, std::vector<std::string>> needed_by;
     std::vector<std::string> free;
     for (const auto& [name, each] : by_name_) {
+      numbers_.emplace(name, numbers_.size());
       std::set<std::string>& left = open[name];
       for (const std::string& need : each->step.needs) {
         if (need == name || by_name_.count(need) == 0) continue;
@@ -86,13 +109,13 @@ class References {
     while (!free.empty()) {
       const std::string name = free.back();
       free.pop_back();
-      std::set<std::string>& mine = before_[name];
+      StepSet mine(by_name_.size());
       for (const std::string& need : by_name_.at(name)->step.needs) {
         if (need == name || by_name_.count(need) == 0) continue;
-        mine.insert(need);
-        const std::set<std::string>& theirs = before_[need];
-        if (by_name_.size() <= kMostTransitive) mine.insert(theirs.begin(), theirs.end());
+        mine.add(numbers_.at(need));
+        mine.add_all(before_.at(need));
       }
+      before_.emplace(name, std::move(mine));
       open.erase(name);
       for (const std::string& next : needed_by[name]) {
         const auto found = open.find(next);
@@ -148,8 +171,10 @@ class References {
 
   template <class F>
   void check_paths(const ReadStep& each, const char* key, bool item, F paths) {
+    if (in_.full()) return;
     try {
       for (const std::string& path : paths()) {
+        if (in_.full()) return;
         const std::string problem = problem_of(each.step, path, item);
         if (!problem.empty()) in_.complain(place(each, key), problem);
       }
@@ -178,11 +203,8 @@ class References {
            did_you_mean(parts[0], {"params", "steps", "item", "task", "plan"});
   }
   std::string param_problem(const std::string& asks, const std::string& name) const {
-    std::vector<std::string_view> known;
-    for (const Param& each : plan_.params) {
-      if (each.name == name) return "";
-      known.push_back(each.name);
-    }
+    if (params_.count(name) != 0) return "";
+    const std::vector<std::string_view> known(params_.begin(), params_.end());
     return asks + "and the plan has no such parameter." + did_you_mean(name, known);
   }
   std::string step_problem(const std::string& asks, const Step& step, const std::string& name,
@@ -193,7 +215,7 @@ class References {
     } else if (const auto here = by_name_.find(name); here != by_name_.end()) {
       of = &here->second->step;
       const auto before = before_.find(step.name);
-      if (before == before_.end() || before->second.count(name) == 0) {
+      if (before == before_.end() || !before->second.has(numbers_.at(name))) {
         return asks + "and does not come after \"" + name + "\". Add it: needs: [" + name + "].";
       }
     } else {
@@ -210,14 +232,13 @@ class References {
            output + "].";
   }
 
-  // With more steps than this, only direct needs count as before: all of them would be too many.
-  static constexpr std::size_t kMostTransitive = 2'000;
   Reader& in_;
   const std::vector<ReadStep>& steps_;
-  const Plan& plan_;
   std::map<std::string, const Step*> earlier_;
   std::map<std::string, const ReadStep*, std::less<>> by_name_;
-  std::map<std::string, std::set<std::string>> before_;
+  std::map<std::string, std::size_t> numbers_;  // of the steps, in a StepSet
+  std::map<std::string, StepSet> before_;
+  std::set<std::string, std::less<>> params_;
 };
 
 }  // namespace

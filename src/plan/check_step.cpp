@@ -14,7 +14,26 @@ const std::vector<std::string_view> kStepKeys = {
     "locks", "outputs", "limits",    "output_bytes", "allow_failure"};
 
 constexpr std::size_t kMostWords = 10'000;
-constexpr std::size_t kLongestText = 128 * 1024;  // of a word; the kernel takes no longer one
+constexpr std::size_t kMostNames = 1'000;  // of variables, secrets, locks, outputs of one step
+constexpr std::size_t kMostDefaults = 16 * kMostBytes;  // in all steps
+constexpr std::size_t kLongestText = 128 * 1024;        // of a word; the kernel takes no longer one
+
+std::size_t bytes_of(const StepDefaults& defaults) {
+  std::size_t sum = defaults.directory.size();
+  for (const auto& [name, value] : defaults.env) sum += name.size() + value.size();
+  for (const exec::Secret& each : defaults.secrets) {
+    sum += each.name.size() + each.file.size() + each.variable.size();
+  }
+  return sum;
+}
+
+// False: too many for one step.
+bool require_few(Reader& reader, const Node& at, std::size_t count, const std::string& what) {
+  if (count <= kMostNames) return true;
+  reader.complain(at, what + " has " + std::to_string(count) + " entries, and at most " +
+                          std::to_string(kMostNames) + " are taken.");
+  return false;
+}
 
 class StepReader {
  public:
@@ -165,6 +184,7 @@ class StepReader {
   }
 
   std::vector<std::string> read_names(const Node& at, const std::string& key) {
+    if (!require_few(in_, at, at.items.size(), of(key))) return {};
     std::vector<std::string> all = in_.names(at, of(key));
     for (const std::string& name : all) in_.require_name(at, name, "An entry of " + of(key));
     return all;
@@ -205,7 +225,10 @@ class StepReader {
 std::vector<std::pair<std::string, std::string>> read_env(Reader& reader, const Node& node,
                                                           const std::string& what) {
   std::vector<std::pair<std::string, std::string>> all;
-  if (!reader.require_map(node, what, {})) return all;
+  if (!reader.require_map(node, what, {}) ||
+      !require_few(reader, node, node.members.size(), what)) {
+    return all;
+  }
   for (const auto& [key, value] : node.members) {
     if (!reader.require_name(key, key.text, "A variable in " + what)) continue;
     all.emplace_back(key.text, value.is(Node::Kind::null)
@@ -217,7 +240,10 @@ std::vector<std::pair<std::string, std::string>> read_env(Reader& reader, const 
 
 std::vector<exec::Secret> read_secrets(Reader& reader, const Node& node, const std::string& what) {
   std::vector<exec::Secret> all;
-  if (!reader.require_map(node, what, {})) return all;
+  if (!reader.require_map(node, what, {}) ||
+      !require_few(reader, node, node.members.size(), what)) {
+    return all;
+  }
   for (const auto& [key, value] : node.members) {
     const std::string of = "The secret " + key.text;
     if (!reader.require_name(key, key.text, "A variable in " + what)) continue;
@@ -286,7 +312,17 @@ std::vector<ReadStep> read_steps(Reader& reader, const Node& node, const std::st
                               ". Use foreach, or make several plans.");
     return all;
   }
+  const std::size_t bytes = bytes_of(defaults);
+  if (bytes > kMostDefaults / std::max<std::size_t>(node.items.size(), 1)) {
+    reader.complain(node, "\"env\", \"secrets\" and \"directory\" of the plan have " +
+                              std::to_string(bytes) + " bytes, and are copied into each of its " +
+                              std::to_string(node.items.size()) + " steps; at most " +
+                              std::to_string(kMostDefaults) +
+                              " bytes may come of that. Put what is long into a file.");
+    return all;
+  }
   for (const Node& item : node.items) {
+    if (reader.full()) break;
     all.push_back({StepReader(reader, item, defaults).read(), &item});
   }
   return all;

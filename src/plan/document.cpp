@@ -17,6 +17,7 @@ namespace tiffany::plan {
 namespace {
 
 constexpr std::size_t kMostNodes = 200'000;
+constexpr std::size_t kMostText = 4 * kMostBytes;  // with what aliases repeat
 constexpr std::size_t kDeepest = 24;
 
 struct TooMuch {
@@ -38,6 +39,7 @@ class TreeBuilder final : public YAML::EventHandler {
     Node node = made(Node::Kind::scalar, mark);
     if (!detail::is_utf8(value)) refuse(mark, "This text is not UTF-8. Save the file as UTF-8.");
     node.text = value;
+    text_ += value.size();
     node.quoted = tag == "!";
     if (!node.quoted && (value == "~" || value == "null")) node.kind = Node::Kind::null;
     put(std::move(node), anchor);
@@ -45,9 +47,8 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) refuse(mark, "An alias stands inside of what it is an alias of.");
-    Node copy = found->second;
-    count(copy, mark);
-    put(std::move(copy), 0);
+    count(found->second, mark);
+    put(Node(found->second), 0);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
@@ -79,7 +80,10 @@ class TreeBuilder final : public YAML::EventHandler {
     return node;
   }
   void count(const Node& node, const YAML::Mark& at) {
-    if (++nodes_ > kMostNodes) refuse(at, "Aliases make the plan too large. Write less of them.");
+    text_ += node.text.size();
+    if (++nodes_ > kMostNodes || text_ > kMostText) {
+      refuse(at, "Aliases make the plan too large. Write less of them.");
+    }
     for (const Node& item : node.items) count(item, at);
     for (const auto& [key, value] : node.members) {
       count(key, at);
@@ -114,6 +118,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   std::size_t nodes_ = 0;
+  std::size_t text_ = 0;  // bytes
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Node> anchors_;
 };

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 
 namespace tiffany::plan {
 namespace {
@@ -18,20 +19,28 @@ std::string shown_value(std::string_view text) {
   return "\"" + out + (text.size() > kMost ? "...\"" : "\"");
 }
 
-// How many letters have to be put in, taken out or changed.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
+// How many letters have to be put in, taken out or changed; `most` when it is no less. Looks only
+// at pairs of places that are less than `most` apart: all others need as many changes.
+std::size_t distance(std::string_view a, std::string_view b, std::size_t most) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= most) return most;
+  std::vector<std::size_t> row(b.size() + 1, most);
+  for (std::size_t j = 0; j < std::min(row.size(), most); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t before = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = before + (a[i - 1] == b[j - 1] ? 0 : 1);
+    const std::size_t first = i < most ? 0 : i - most + 1;
+    const std::size_t last = std::min(b.size(), i + most - 1);
+    std::size_t before = first == 0 ? row[0] : row[first - 1];  // of the row above, one to the left
+    std::size_t least = most;
+    for (std::size_t j = first; j <= last; ++j) {
+      std::size_t best = row[j] + 1;
+      if (j > 0) best = std::min(best, before + (a[i - 1] == b[j - 1] ? 0 : 1));
+      if (j > first) best = std::min(best, row[j - 1] + 1);
       before = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+      row[j] = best;
+      least = std::min(least, best);
     }
+    if (least >= most) return most;
   }
-  return row[b.size()];
+  return std::min(row[b.size()], most);
 }
 
 struct Measure {
@@ -69,12 +78,24 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
   std::size_t least = word.size() < 4 ? 2 : 3;  // fewer changes than this are a slip
   for (const std::string_view each : known) {
     if (word.size() > 100) break;
-    const std::size_t far = distance(word, each);
+    const std::size_t far = distance(word, each, least);
     if (far >= least) continue;
     least = far;
     best = each;
   }
   return best.empty() ? "" : " Did you mean \"" + std::string(best) + "\"?";
+}
+
+void Reader::complain(const Node& at, std::string sentence) {
+  constexpr std::size_t kLongestSentence = 1'000;
+  if (full()) return;
+  if (sentence.size() > kLongestSentence) {
+    std::size_t end = kLongestSentence;
+    while (end > 0 && (static_cast<unsigned char>(sentence[end]) & 0xC0) == 0x80) --end;
+    sentence.resize(end);
+    sentence += "...";
+  }
+  mistakes_.push_back({at.line, at.column, std::move(sentence)});
 }
 
 bool Reader::require_map(const Node& node, const std::string& what,
@@ -83,18 +104,17 @@ bool Reader::require_map(const Node& node, const std::string& what,
     complain(node, what + " is a map of keys and values, and this is " + name_of(node.kind) + ".");
     return false;
   }
-  for (std::size_t i = 0; i < node.members.size(); ++i) {
-    const Node& key = node.members[i].key;
+  std::map<std::string_view, int> lines;
+  for (const auto& [key, value] : node.members) {
+    if (full()) break;
     if (!key.is(Node::Kind::scalar)) {
       complain(key, what + " has a key that is " + name_of(key.kind) + ". A key is a word.");
       continue;
     }
-    for (std::size_t j = 0; j < i; ++j) {
-      if (node.members[j].key.text != key.text) continue;
+    const auto [before, first] = lines.emplace(key.text, key.line);
+    if (!first) {
       complain(key, what + " has the key " + shown_value(key.text) +
-                        " twice; the first is in line " + std::to_string(node.members[j].key.line) +
-                        ".");
-      break;
+                        " twice; the first is in line " + std::to_string(before->second) + ".");
     }
     if (known.empty() || std::find(known.begin(), known.end(), key.text) != known.end()) continue;
     std::string all;

@@ -16,9 +16,9 @@ class Reader {
  public:
   explicit Reader(std::vector<Mistake>& mistakes) : mistakes_(mistakes) {}
 
-  void complain(const Node& at, std::string sentence) {
-    mistakes_.push_back({at.line, at.column, std::move(sentence)});
-  }
+  // Nothing more when there are kMostMistakes already: ask full() before a search for more.
+  void complain(const Node& at, std::string sentence);
+  bool full() const noexcept { return mistakes_.size() >= kMostMistakes; }
 
   // The members of a map. Notes a node that is none, a key twice, and a key that is not in `known`,
   // with the one that was meant. `what` is "The step \"build\"".

@@ -260,6 +260,72 @@ TEST(PlanCheck, WhatIsTooLargeOrTooDeepIsRefused) {
   EXPECT_NE(mistakes(many).find("a plan has at most 10000"), std::string::npos);
 }
 
+// A plan with so many steps, each with these members besides its name and its words.
+std::string steps_of(std::size_t count, const std::string& members) {
+  std::string text = "steps:\n";
+  for (std::size_t i = 0; i < count; ++i) {
+    text += "- {name: s" + std::to_string(i) + ", run: [x]" + members + "}\n";
+  }
+  return text;
+}
+
+TEST(PlanCheck, AliasesAreBoundedByTheirBytesToo) {
+  const std::string large = "env: {A: &a \"" + std::string(300'000, 'x') + "\"}\n";
+  EXPECT_NE(mistakes(large + steps_of(30, ", env: {B: *a}")).find("Aliases make the plan too lar"),
+            std::string::npos);
+}
+
+TEST(PlanCheck, WhatAPlanSaysForAllStepsIsBoundedByTheNumberOfSteps) {
+  const std::string large = "env: {A: \"" + std::string(500'000, 'x') + "\"}\n";
+  EXPECT_EQ(check(large + steps_of(2, ""), "p.yaml").text(), "");
+  EXPECT_NE(mistakes(large + steps_of(100, "")).find("are copied into each of its 100 steps"),
+            std::string::npos);
+}
+
+TEST(PlanCheck, AfterAHundredMistakesNoMoreAreLookedFor) {
+  const Checked checked = check(steps_of(3'000, ", needs: [nowhere], rum: 3"), "p.yaml");
+  EXPECT_EQ(checked.mistakes.size(), 101u);
+  EXPECT_NE(checked.text().find("p.yaml: There may be more mistakes; none was looked"),
+            std::string::npos);
+}
+
+TEST(PlanCheck, ASentenceIsShortWhateverItIsAbout) {
+  const std::string nowhere(400'000, 'n');
+  std::string text = "steps:\n- {name: a, run: [x], needs: &n " + nowhere + "}\n";
+  for (int i = 0; i < 5; ++i) text += "- {name: a, run: [x], needs: *n, rum: *n, foreach: *n}\n";
+  for (const plan::Mistake& each : check(text, "p.yaml").mistakes) {
+    EXPECT_LT(each.sentence.size(), 2'000u);
+  }
+}
+
+// Each would take minutes, if it were checked pair by pair.
+TEST(PlanCheck, WhatIsLargeAndGoodIsReadInGoodTime) {
+  std::string text = "params:\n";
+  for (int i = 0; i < 25'000; ++i) text += " p" + std::to_string(i) + ": 1\n";
+  text += "steps:\n- {name: s, run: [x";
+  for (int i = 0; i < 9'000; ++i) text += ", \"${{ params.p24999 }}\"";
+  text += "]}\n";
+  EXPECT_EQ(check(text, "p.yaml").text(), "");
+  text = "steps:\n";
+  for (int i = 0; i < 2'000; ++i) {
+    text += "- {name: s" + std::to_string(i) + ", run: [x], needs: [";
+    for (int j = std::max(0, i - 40); j < i; ++j) {
+      text += (text.back() == '[' ? "s" : ",s") + std::to_string(j);
+    }
+    text += "]}\n";
+  }
+  EXPECT_EQ(check(text, "p.yaml").text(), "");
+}
+
+TEST(PlanCheck, AStepOfALongPlanMayAskForEveryOneThatComesBeforeIt) {
+  std::string text = "steps:\n- {name: s0, outputs: [x], run: [x]}\n";
+  for (int i = 1; i < 2'500; ++i) {
+    text += "- {name: s" + std::to_string(i) + ", needs: s" + std::to_string(i - 1) +
+            ", run: [x, \"${{ steps.s0.outputs.x }}\"]}\n";
+  }
+  EXPECT_EQ(check(text, "p.yaml").text(), "");
+}
+
 // Whatever a text has, the checker gives a plan or sentences, and ends.
 TEST(PlanCheck, TextsThatWereChangedAtRandomAreReadOrRefused) {
   const std::string text =

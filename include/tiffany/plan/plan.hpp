@@ -19,6 +19,7 @@ namespace tiffany::plan {
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMostSteps = 10'000;
 inline constexpr std::size_t kMostItems = 10'000;  // of one foreach
+inline constexpr std::size_t kMostMistakes = 100;  // no more are looked for
 inline constexpr std::size_t kLongestStepName = 64;
 inline constexpr int kDefaultAtOnce = 8;
 
