@@ -34,9 +34,8 @@ const lookOf = (task: ProcessTask): string =>
     task.stack,
   ]);
 
-// Below those who started them; a task whose starter is gone is a root. Leaves that look the same
-// are one.
-export function treeOf(tasks: ProcessTask[]): Branch[] {
+// Below those who started them; a task whose starter is gone is a root.
+function rootsOf(tasks: ProcessTask[]): Branch[] {
   const branches = new Map(
     tasks.map((task) => [task.id, { task, same: 0, children: [] } as Branch]),
   );
@@ -45,6 +44,11 @@ export function treeOf(tasks: ProcessTask[]): Branch[] {
     const parent = branches.get(branch.task.spawned?.[0]?.by ?? '');
     (parent && parent !== branch ? parent.children : roots).push(branch);
   }
+  return roots;
+}
+
+// Leaves that look the same are one.
+export function treeOf(tasks: ProcessTask[]): Branch[] {
   const fold = (all: Branch[]): Branch[] => {
     const leaves = new Map<string, Branch>();
     return all.filter((branch) => {
@@ -57,7 +61,18 @@ export function treeOf(tasks: ProcessTask[]): Branch[] {
       return !first;
     });
   };
-  return fold(roots);
+  return fold(rootsOf(tasks));
+}
+
+// Those that run one durable task, with what they started.
+export function branchesOf(tasks: ProcessTask[], id: string): Branch[] {
+  const found: Branch[] = [];
+  const search = (branch: Branch) => {
+    if (branch.task.waits_for?.includes(id)) found.push(branch);
+    else branch.children.forEach(search);
+  };
+  rootsOf(tasks).forEach(search);
+  return found;
 }
 
 function Node({ branch, now, open }: { branch: Branch; now: number; open: boolean }) {
@@ -110,14 +125,7 @@ export function AwaitTree({ of }: { of?: string }) {
   if (dump.error && !dump.data) return <Failure error={dump.error} />;
   if (!dump.data) return null;
   const { tasks, now_ns: now } = dump.data;
-  const roots = treeOf(tasks);
-  const found: Branch[] = [];
-  const search = (branch: Branch) => {
-    if (branch.task.waits_for?.includes(of!)) found.push(branch);
-    else branch.children.forEach(search);
-  };
-  if (of) roots.forEach(search);
-  const shown = of ? found : roots;
+  const shown = of ? branchesOf(tasks, of) : treeOf(tasks);
   let title: ComponentChildren = `${tasks.length} tasks of the process, and what they wait for`;
   if (of) title = 'What its code awaits, innermost first';
   return (

@@ -36,7 +36,7 @@ export function rowsOf(diff: string): DiffRow[] {
       right = Number(hunk[2]);
       rows.push({ kind: 'hunk', text: line });
     } else if (left === 0 && right === 0) {
-      if (line.startsWith('+++ ')) rows.push({ kind: 'file', text: line.slice(4) });
+      if (line.startsWith('+++ ')) rows.push({ kind: 'file', text: line.slice(4).replace(/^b\//, '') });
     } else if (line.startsWith('--- ') || line.startsWith('diff ')) {
       settle();
       left = right = 0;
@@ -72,17 +72,24 @@ function Side({ side, sign }: { side?: { line: number; text: string }; sign: str
 export function Diff({ text, label }: { text: string; label: string }) {
   const [all, setAll] = useState(false);
   const rows = rowsOf(text);
+  const files = rows.filter((row) => row.kind === 'file').length;
   const count = (of: 'left' | 'right') =>
     rows.filter((row) => row.kind === 'changed' && row[of]).length;
   const shown = all ? rows : rows.slice(0, firstRows);
   return (
     <>
       <p>
-        {rows.filter((row) => row.kind === 'file').length} files{' '}
-        <span class="good">+{count('right')}</span> <span class="bad">−{count('left')}</span>
+        {files} {files === 1 ? 'file' : 'files'} <span class="good">+{count('right')}</span>{' '}
+        <span class="bad">−{count('left')}</span>
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label={label}>
         <table class="diff">
+          <colgroup>
+            <col class="num" />
+            <col />
+            <col class="num" />
+            <col />
+          </colgroup>
           <tbody>
             {shown.map((row, i) =>
               row.text !== undefined ? (

@@ -83,13 +83,14 @@ export function Graph({ task }: { task: Task }) {
   }
   const all: Placed[] = [];
   placed(root, 0, undefined, all);
-  const right = Math.max(...all.map((each) => each.x)) + width + 4;
+  // With room for the words beside a child that failed.
+  const right = Math.max(...all.map((each) => each.x)) + width + 220;
   const bottom = Math.max(...all.map((each) => each.y)) + height + 4;
   return (
     <>
     <p><Copy text={`tiffany tree ${task.id}`} /></p>
     <div class="scroll graph" tabIndex={0} role="region" aria-label="Graph of tasks">
-      <svg width={right} height={bottom} role="img" aria-label={`${all.length} tasks`}>
+      <svg width={right} height={bottom} role="group" aria-label={`${all.length} tasks`}>
         {all
           .filter((each) => each.parent)
           .map((each) => {
@@ -105,8 +106,8 @@ export function Graph({ task }: { task: Task }) {
                   d={`M${x1},${y1} C${x1 + 30},${y1} ${each.x - 30},${y2} ${each.x},${y2}`}
                 />
                 {failed && (
-                  <text class="small" x={each.x - 50} y={y2 - 6}>
-                    fails it
+                  <text class="small" x={each.x + width + 8} y={y2 + 4}>
+                    ← its failure goes to {from.node.task.type}
                   </text>
                 )}
               </g>
@@ -116,7 +117,6 @@ export function Graph({ task }: { task: Task }) {
           <a
             key={node.task.id}
             href={link(`task/${node.task.id}/graph`)}
-            aria-label={`${node.task.type} ${shortId(node.task.id)} ${node.task.status}`}
           >
             <rect
               class={`node ${node.task.status}${node.task.id === task.id ? ' this' : ''}`}

@@ -183,12 +183,10 @@ export function PlanPicture({
         })}
         {all.map(({ node, x, y }) => {
           const state = states.get(node.name);
-          const about = `${node.name} ${state?.words ?? node.kind}`;
           return (
             <g
               key={node.name}
-              role={choose ? 'button' : 'img'}
-              aria-label={about}
+              role={choose ? 'button' : undefined}
               aria-pressed={choose ? chosen === node.name : undefined}
               tabindex={choose ? 0 : undefined}
               data-step={node.name}

@@ -1,7 +1,7 @@
 // What needs somebody: tasks of the process in trouble, and durable tasks that failed or stopped.
 import { useAsk } from './live';
 import type { Problems as Found, Status, Task, TaskPage } from './api_types';
-import { Circle, circleOf, circlesOf } from './circle';
+import { Circle, circlesOf } from './circle';
 import { Badge, Copy, Empty, Failure, TaskLink, When } from './parts';
 import { link } from './route';
 
@@ -68,6 +68,11 @@ export function Problems({ counts }: { counts: Record<string, number> }) {
   const durable = troubled.filter((each) => (counts[each] ?? 0) > 0);
   const lints = found.data?.problems ?? [];
   const circles = circlesOf(lints);
+  // Whoever is in a circle holds what others wait for; that is told with the circle.
+  const inside = new Set(circles.flatMap((each) => each.lints.map((lint) => lint.tid)));
+  const others = lints.filter(
+    (lint) => lint.kind !== 'deadlock' && !(lint.kind === 'hoarder' && inside.has(lint.tid)),
+  );
   return (
     <section aria-label="Problems">
       <div class="bar">
@@ -97,10 +102,10 @@ export function Problems({ counts }: { counts: Record<string, number> }) {
           </details>
         </section>
       ))}
-      {lints.filter((lint) => circleOf(lint.text ?? '').length === 0).map((lint) => (
+      {others.map((lint) => (
         <section class="card" key={`${lint.kind} ${lint.tid}`}>
           <h3>
-            <span class="badge failed">{lint.kind}</span> task #{lint.tid} of the process
+            <span class="badge failed">{lint.kind}</span> a task of the process
           </h3>
           <pre class="json">{lint.text}</pre>
         </section>

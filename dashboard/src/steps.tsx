@@ -27,16 +27,22 @@ const measures: [string, string, (step: Step) => number | undefined, (value: num
     ['count', 'how many', (step) => step.count, (value) => number(value)],
   ];
 
-// From 0 to 5, on a scale of logarithms for what spans many sizes.
-export function heatOf(value: number | undefined, most: number, least = 0): number {
-  if (value === undefined || value <= least || most <= least) return 0;
-  const part = Math.log1p(value - least) / Math.log1p(most - least);
-  return Math.max(1, Math.min(5, Math.ceil(part * 5)));
+// From 0 to 5 between the least and the most; by sizes (logarithms) or by steps of the same width.
+export function heatOf(
+  value: number | undefined,
+  least: number,
+  most: number,
+  bySize: boolean,
+): number {
+  if (value === undefined || value <= 0) return 0;
+  if (!bySize) return most > least ? Math.ceil(((value - least) / (most - least)) * 5) : 0;
+  if (most <= least) return 1;
+  return Math.max(1, Math.ceil((Math.log(value / least) / Math.log(most / least)) * 5));
 }
 
 function commandOf(filter: string): string {
   const socket = quoted(`${info.value?.data ?? '.'}/tiffany.sock`);
-  return `curl --unix-socket ${socket} 'http://tiffany/api/v1/steps?limit=500${filter}'`;
+  return `curl --unix-socket ${socket} 'localhost/api/v1/steps?limit=500${filter}'`;
 }
 
 // Of the daemon's newest tasks; it reads their records for the answer.
@@ -52,8 +58,10 @@ export function StepsView() {
   if (!answer.data) return null;
   const { steps, tasks } = answer.data;
   const [, words, of, write] = measures.find((each) => each[0] === by) ?? measures[0];
-  const most = Math.max(0, ...steps.map((step) => of(step) ?? 0));
-  const least = by === 'attempts' ? 1 : 0;
+  const values = steps.map((step) => of(step) ?? 0).filter((value) => value > 0);
+  const bySize = by !== 'attempts' && by !== 'failures';
+  const least = bySize ? Math.min(...values) : by === 'attempts' ? 1 : 0;
+  const most = Math.max(0, ...values);
   const rows = [...new Set(steps.map((step) => step.type))];
   const chosen = steps.find((step) => `${step.type} ${step.step}` === at);
   return (
@@ -115,7 +123,7 @@ export function StepsView() {
                               <button
                                 type="button"
                                 key={key}
-                                class={`cell heat${heatOf(value, most, least)}`}
+                                class={`cell heat${heatOf(value, least, most, bySize)}`}
                                 aria-pressed={at === key}
                                 onClick={() => setAt(at === key ? '' : key)}
                               >
@@ -131,7 +139,7 @@ export function StepsView() {
               </tbody>
             </table>
           </div>
-          <p class="dim">The darker, the more: {words}.</p>
+          <p class="dim">The stronger the colour, the more: {words}.</p>
           {chosen && <Chosen step={chosen} />}
         </>
       )}

@@ -54,7 +54,7 @@ test('a plan is run with a form, approved, and followed to its end', async () =>
     if (request.url().endsWith('/decide')) sent = request.postDataJSON();
   });
   await page.getByLabel('Comment').fill('go');
-  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('button', { name: 'Approve a' }).click();
   await until(() => sent, 'the decision');
   assert.deepEqual(sent, { unit: 'ok', approved: true, digest, note: 'go' });
   await page.goto(`${daemon.origin}/#/plans/release`);
@@ -114,7 +114,7 @@ test('a question that changed meanwhile is not answered', async () => {
     await route.continue({ postData: JSON.stringify(body) });
   });
   await page.locator('body').press('a');
-  await page.getByRole('alert').getByText('another text by now').waitFor();
+  await page.getByRole('alert').getByText('look again').waitFor();
   await page.context().close();
   assert.deepEqual(page.complaints, []);
 });

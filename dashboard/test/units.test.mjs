@@ -138,7 +138,7 @@ test('a diff stands side by side: what went beside what came in its place', () =
   assert.ok(!page.isDiff('--- a\n+++ b\n') && !page.isDiff({ diff }));
   assert.deepEqual(
     page.rowsOf(diff).map((row) => row.text ?? [row.left?.text, row.right?.text].join('|')),
-    ['b/x', '@@ -1,3 +1,3 @@ f', 'one|one', 'two|2', '|3', 'four|four', 'b/y', '@@ -7 +7 @@']
+    ['x', '@@ -1,3 +1,3 @@ f', 'one|one', 'two|2', '|3', 'four|four', 'y', '@@ -7 +7 @@']
       .concat(['- a list|- lists']),
   );
   assert.equal(page.rowsOf(diff).at(-1).left.line, 7);
@@ -180,6 +180,10 @@ test('tasks of the process stand below those who started them; the same ones are
     ['#1', 0, ['#2', 1]],
     ['#4', 0, ['#5', 0]],
   ]);
+  const twins = ['one', 'two'].map((of, i) =>
+    task(`#${i}`, undefined, { name: 'order', waits_for: `the log of durable task ${of}` }),
+  );
+  assert.deepEqual(page.branchesOf(twins, 'two').map(words), [['#1', 0]], 'one of those alike');
 });
 
 test('a circle is told once, whoever of it is told of', () => {
@@ -199,11 +203,15 @@ test('a circle is told once, whoever of it is told of', () => {
 
 test('heat goes from none to five', () => {
   assert.deepEqual(
-    [undefined, 0, 1, 1000, 1e6].map((value) => page.heatOf(value, 1e6)),
-    [0, 0, 1, 3, 5],
+    [undefined, 10, 1000, 1e6].map((value) => page.heatOf(value, 10, 1e6, true)),
+    [0, 1, 2, 5],
   );
-  assert.equal(page.heatOf(1, 3, 1), 0, 'one attempt is as it should be');
-  assert.equal(page.heatOf(5, 0), 0);
+  assert.deepEqual(
+    [1, 2, 3].map((value) => page.heatOf(value, 1, 3, false)),
+    [0, 3, 5],
+  );
+  assert.equal(page.heatOf(0, 0, 0, false), 0);
+  assert.equal(page.heatOf(7, 7, 7, true), 1);
 });
 
 test('defaults of a plan are values of its parameters', () => {
