@@ -44,7 +44,8 @@ export class Daemon {
   }
 
   async start(variables = {}) {
-    const words = ['serve', '--data', this.data, '--listen', `127.0.0.1:${this.port}`, ...this.more];
+    const listen = ['--listen', `127.0.0.1:${this.port}`];
+    const words = ['serve', '--data', this.data, ...listen, ...this.more];
     // Files that are not embedded yet: what `npm run build` has just made.
     if (process.env.TIFFANY_WEB_ROOT) words.push('--web-root', process.env.TIFFANY_WEB_ROOT);
     this.process = spawn(program(), words, {

@@ -164,7 +164,7 @@ test('a thousand tasks: below 200 rows in the page wherever it is scrolled to', 
   assert.deepEqual(page.complaints, []);
 });
 
-test('rows stand still where somebody reads while new tasks come, and j goes beyond a page', async () => {
+test('rows stand still where somebody reads, and j goes beyond a page', async () => {
   const page = await openTab(browser, daemon);
   const table = page.getByRole('region', { name: 'Table of tasks' });
   await page.locator('tr[data-task]').first().waitFor();

@@ -16,7 +16,23 @@ before(async () => {
   globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} };
   globalThis.addEventListener ??= () => {};
   globalThis.setInterval = () => 0;
-  const contents = ['history', 'text', 'live', 'problems', 'timeline', 'chart', 'filters', 'rows', 'diff', 'await_tree', 'circle', 'steps', 'plans', 'plan_run', 'plan_graph']
+  const contents = [
+    'history',
+    'text',
+    'live',
+    'problems',
+    'timeline',
+    'chart',
+    'filters',
+    'rows',
+    'diff',
+    'await_tree',
+    'circle',
+    'steps',
+    'plans',
+    'plan_run',
+    'plan_graph',
+  ]
     .map((name) => `export * from './${name}';`)
     .join('\n');
   await build({
@@ -155,7 +171,8 @@ test('pages behind one that begins elsewhere by now are forgotten', () => {
   );
   const same = page.withPage(pages, 0, { tasks: [task('c'), task('b')], next: 'b', counts: {} }, 2);
   assert.equal(same[1], pages[1]);
-  const moved = page.withPage(pages, 0, { tasks: [task('d'), task('c')], next: 'c', counts: {} }, 3);
+  const newer = { tasks: [task('d'), task('c')], next: 'c', counts: {} };
+  const moved = page.withPage(pages, 0, newer, 3);
   assert.deepEqual(
     moved.map((each) => [each.after, each.as]),
     [['', 3], ['c', -1]],
