@@ -43,7 +43,15 @@ export function Circle({ members }: { members: string[] }) {
         aria-label={`${[...members, members[0]].join(' waits for ')}`}
       >
         <defs>
-          <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
+          <marker
+            id="arrow"
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="8"
+            markerHeight="8"
+            orient="auto"
+          >
             <path d="M0,0 L8,4 L0,8 z" class="arrow" />
           </marker>
         </defs>
@@ -68,7 +76,7 @@ export function Circle({ members }: { members: string[] }) {
         <path
           class="edge failed"
           marker-end="url(#arrow)"
-          d={`M${from},${10 + height} L${from},${back} L${width / 2},${back} L${width / 2},${12 + height}`}
+          d={`M${from},${10 + height} V${back} H${width / 2} V${12 + height}`}
         />
       </svg>
       {members.length > mostShown && <p class="dim">and {members.length - mostShown} others</p>}

@@ -36,7 +36,9 @@ export function rowsOf(diff: string): DiffRow[] {
       right = Number(hunk[2]);
       rows.push({ kind: 'hunk', text: line });
     } else if (left === 0 && right === 0) {
-      if (line.startsWith('+++ ')) rows.push({ kind: 'file', text: line.slice(4).replace(/^b\//, '') });
+      if (line.startsWith('+++ ')) {
+        rows.push({ kind: 'file', text: line.slice(4).replace(/^b\//, '') });
+      }
     } else if (line.startsWith('--- ') || line.startsWith('diff ')) {
       settle();
       left = right = 0;

@@ -96,7 +96,10 @@ function columnsOf(nodes: Node[], edges: string[][]): Slot[][] {
 }
 
 // Phases one below the other, a column for each level. Slots without a step are places of edges.
-export function layout(graph: PlanGraph): { placed: Map<string, Placed>; phases: [string, number][] } {
+export function layout(graph: PlanGraph): {
+  placed: Map<string, Placed>;
+  phases: [string, number][]; // with where their names stand
+} {
   const placed = new Map<string, Placed>();
   const phases: [string, number][] = [];
   let top = 0;
@@ -197,7 +200,9 @@ export function PlanPicture({
               }}
             >
               <rect
-                class={`node ${looks[state?.state ?? ''] ?? ''}${chosen === node.name ? ' this' : ''}`}
+                class={`node ${looks[state?.state ?? ''] ?? ''} ${
+                  chosen === node.name ? 'this' : ''
+                }`}
                 x={x + 1}
                 y={y + 1}
                 width={width}

@@ -112,7 +112,15 @@ function Output({ task, unit }: { task: Task; unit: PlanUnit }) {
   );
 }
 
-function UnitRow({ unit, chosen, choose }: { unit: PlanUnit; chosen: boolean; choose: () => void }) {
+function UnitRow({
+  unit,
+  chosen,
+  choose,
+}: {
+  unit: PlanUnit;
+  chosen: boolean;
+  choose: () => void;
+}) {
   const begun = (unit.begun_us ?? 0) / 1000;
   const end = (unit.ended_us ?? 0) / 1000;
   return (
@@ -149,7 +157,9 @@ export function PlanRun({ task, story }: { task: Task; story: Story }) {
   const { graph } = answer.data;
   const asked = answer.data.units;
   const units = asked.length === 0 && ended(task) ? unitsOf(story, graph) : asked;
-  const unit = units.find((each) => each.name === chosen) ?? units.find((each) => each.step === chosen);
+  const unit =
+    units.find((each) => each.name === chosen) ?? units.find((each) => each.step === chosen);
+  const kind = graph.nodes.find((node) => node.name === unit?.step)?.kind;
   return (
     <section class="card" aria-label="Plan">
       <h2>{answer.data.name}</h2>
@@ -185,7 +195,7 @@ export function PlanRun({ task, story }: { task: Task; story: Story }) {
       {unit ? (
         <>
           <h3>{unit.name}</h3>
-          {(unit.attempts ?? 0) > 0 && graph.nodes.find((node) => node.name === unit.step)?.kind !== 'approval' ? (
+          {(unit.attempts ?? 0) > 0 && kind !== 'approval' ? (
             <Output key={unit.name} task={task} unit={unit} />
           ) : (
             <p class="dim">{unit.text || 'It has not run.'}</p>

@@ -66,7 +66,9 @@ function RunForm({ plan }: { plan: KnownPlan }) {
   const schedule = () => {
     question.value = {
       title: `Schedule ${plan.name}?`,
-      words: `It will run at "${plan.cron}"${plan.zone ? ` in ${plan.zone}` : ''} with the values of the form.`,
+      words:
+        `It will run at "${plan.cron}"${plan.zone ? ` in ${plan.zone}` : ''} ` +
+        'with the values of the form.',
       confirm: `Schedule ${plan.name}`,
       act: () => send('schedule'),
     };
@@ -117,7 +119,8 @@ function RunForm({ plan }: { plan: KnownPlan }) {
 }
 
 function Runs({ plan }: { plan: KnownPlan }) {
-  const path = query({ type: planType, attribute: `plan:${plan.name}`, limit: 10, order: 'newest' });
+  const attribute = `plan:${plan.name}`;
+  const path = query({ type: planType, attribute, limit: 10, order: 'newest' });
   const page = useAsk<TaskPage>(`/tasks${path}`).data;
   const schedules = useAsk<Schedules>('/schedules').data?.schedules ?? [];
   const own = schedules.find((each) => each.name === plan.name);
@@ -130,7 +133,8 @@ function Runs({ plan }: { plan: KnownPlan }) {
           {own ? (
             <>
               next run <When at={own.paused ? undefined : own.next} />
-              {own.paused && ' (paused)'} {own.last && <TaskLink id={own.last}>last run</TaskLink>}{' '}
+              {own.paused && ' (paused)'}{' '}
+              {own.last && <TaskLink id={own.last}>last run</TaskLink>}{' '}
               <a href={link('schedules')}>schedules</a>
             </>
           ) : (
