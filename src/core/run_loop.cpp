@@ -101,8 +101,6 @@ void Loop::end_miscompiled(TaskRecord& task, void* caller) noexcept {
   std::abort();
 }
 
-inline void Loop::resume(void* frame) { std::coroutine_handle<>::from_address(frame).resume(); }
-
 inline bool Loop::begin_slice(TaskRecord& task) {
   if (alarm_for_running_) [[unlikely]] {
     alarm_for_running_ = false;
@@ -178,7 +176,7 @@ void Loop::run_batch(ReadyQueue::Ring& ring) {
       if (Trampoline::next == Trampoline::yielded() && alarms_ == 0 && head != ring.tail)
           [[likely]] {
         trace_ = mix(trace_, place.slot());
-        ++yields_;
+        count(yields_);
         ring.push(place, yields + 1);
         if (head == last_head_ || !ready_.is_best(ring)) return;
         continue;
@@ -197,12 +195,6 @@ void Loop::run_batch(ReadyQueue::Ring& ring) {
   }
 }
 
-inline void Loop::count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) noexcept {
-  slice_base_ = slices() - ring.head;
-  ring_ = &ring;
-  last_head_ = static_cast<std::size_t>(until - slice_base_);
-}
-
 void Loop::run_rings() {
   while (slices() < turn_end_) {
     const bool aged = ageing_ != 0 && slices() % ageing_ == 0;
@@ -219,6 +211,7 @@ void Loop::run_rings() {
       }
     }
     if (watch_.on()) [[unlikely]] {
+      if (!watch_.asked_for() && run_observed(*ring, until)) continue;
       // One slice at a time; whose it is, the place at the head says. A place of which the task has
       // ended goes when its turn comes, as without a watch: the slot of the task is used again from
       // then on, and ids are a part of the trace.
@@ -274,19 +267,6 @@ void Loop::run_policy() {
       run_slice(task);
     }
   }
-}
-
-void Loop::watch_slice(TaskRecord& task, void (*slice)(Loop&, TaskRecord&)) {
-  const Ref<TaskRecord> watched(&task);  // it may end
-  running_ = nullptr;                    // the task before may have ended
-  const bool dead = task.settled();      // only its place was left
-  watch_.slice_begins(task);
-  if (observer_ != nullptr && !dead) observer_->slice_begins(task);
-  slice(*this, task);
-  running_ = nullptr;
-  task.steps_ += ready_.take_last_yields(task);
-  if (observer_ != nullptr && !dead) observer_->slice_ends(task, task.state_);
-  watch_.slice_ended(task, now_);
 }
 
 void Loop::run_slice(TaskRecord& task) {

@@ -292,7 +292,7 @@ inline void Scheduler::admit(TaskRecord& record, Scope& scope, std::uint8_t prio
       make_daemon(record);
   }
   scope.add(record);
-  if (observer_ != nullptr) [[unlikely]]
+  if (detail::kSeam && observer_ != nullptr) [[unlikely]]
     tell_admitted(&observer_, record);
 }
 
@@ -312,7 +312,7 @@ void Scheduler::start_after(Dependencies::Owner waits, TaskRecord& record, Scope
 
 void Scheduler::finish(TaskRecord& task, TaskState state) noexcept {
   // Apart, so that a task without either has nothing to save around the calls.
-  if (task.has(TaskRecord::kHasHeritage) || observer_ != nullptr) [[unlikely]]
+  if (task.has(TaskRecord::kHasHeritage) || (detail::kSeam && observer_ != nullptr)) [[unlikely]]
     return finish_aside(task, state);
   end(task, state);
 }
@@ -328,7 +328,8 @@ inline void Scheduler::end(TaskRecord& task, TaskState state) noexcept {
   --live_tasks_;
   if (task.daemon_) [[unlikely]]
     --daemons_;
-  ++ended_[static_cast<std::size_t>(state) - static_cast<std::size_t>(TaskState::completed)];
+  detail::count(
+      ended_[static_cast<std::size_t>(state) - static_cast<std::size_t>(TaskState::completed)]);
   ready_.unreserve(task.priority_);
   task.settle(*this, state);
   if (state == TaskState::failed) [[unlikely]]
@@ -342,10 +343,10 @@ Time Scheduler::clock_now() const { return std::max(now_, reactor_->now()); }
 void Scheduler::wake(TaskRecord& task, const SystemCall& call) noexcept {
   if (task.waiting_on_ != &call) return;
   // Apart, so that nothing has to be saved around the call.
-  if (observer_ != nullptr) [[unlikely]]
+  if (detail::kSeam && observer_ != nullptr) [[unlikely]]
     return tell_woken(task, call);
   task.waiting_on_ = nullptr;
-  ++counters_.wakes_by[static_cast<std::size_t>(call.parked_for())];
+  detail::count(counters_.wakes_by[static_cast<std::size_t>(call.parked_for())]);
   make_ready(task, TaskState::ready);
 }
 

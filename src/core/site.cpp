@@ -1,6 +1,7 @@
 #include "tiffany/core/site.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tiffany {
 namespace {
@@ -37,8 +38,10 @@ std::size_t closing_parenthesis(std::string_view signature, std::size_t open) {
 }  // namespace
 
 std::string_view file_text(const std::source_location& site) {
-  std::string_view file = site.file_name();
-  return file.substr(file.rfind('/') + 1);  // nothing found: from the beginning
+  const std::string_view file = site.file_name();
+  const void* const slash = ::memrchr(file.data(), '/', file.size());
+  if (slash == nullptr) return file;
+  return file.substr(static_cast<std::size_t>(static_cast<const char*>(slash) - file.data()) + 1);
 }
 
 bool in_library(const std::source_location& site) {

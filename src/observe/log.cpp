@@ -90,7 +90,7 @@ class Process {
 
   void configure(const Settings& settings) {
     auto writer =
-        std::make_shared<tiffany::detail::LineWriter>(settings.descriptor, settings.buffer);
+        std::make_shared<tiffany::detail::LineWriter>(settings.descriptor, settings.buffer, mutex_);
     const bool terminal = tiffany::detail::is_terminal(settings.descriptor);
     {
       const std::lock_guard lock(mutex_);
@@ -102,14 +102,16 @@ class Process {
     }
     // Nobody else waits while the lines before are written.
     writer->flush();
+    const std::uint64_t dropped = writer->dropped();
+    const std::uint64_t failed = writer->failed();
     const std::lock_guard lock(mutex_);
-    counted_.dropped += writer->dropped();
-    counted_.failed += writer->failed();
+    counted_.dropped += dropped;
+    counted_.failed += failed;
   }
 
-  void put(Line line) {
+  void put(Line& line) {
     const std::int64_t now = now_us();
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (settings_.most_per_second != 0 && line.site != nullptr) {
       const auto admitted = rates_.admit(*line.site, now, settings_.most_per_second);
       if (!admitted) {
@@ -118,7 +120,7 @@ class Process {
       }
       line.suppressed = *admitted;
     }
-    tiffany::detail::LineWriter::Room room(*writer_);
+    tiffany::detail::LineWriter::Room room(*writer_, std::move(lock));
     const std::size_t before = room.text().size();
     if (people_) {
       append_for_people(room.text(), line, stamp_, now, colours_);
@@ -133,10 +135,13 @@ class Process {
   // At the end of the program, which must end though nobody reads.
   void flush_at_exit() { writer()->flush_for(std::chrono::seconds(2)); }
   Counts counts() {
+    const auto now = writer();
+    const std::uint64_t dropped = now->dropped();
+    const std::uint64_t failed = now->failed();
     const std::lock_guard lock(mutex_);
     Counts all = counted_;
-    all.dropped += writer_->dropped();
-    all.failed += writer_->failed();
+    all.dropped += dropped;
+    all.failed += failed;
     return all;
   }
 
@@ -150,15 +155,17 @@ class Process {
       }
     }
     const Settings settings;
-    writer_ = std::make_shared<tiffany::detail::LineWriter>(settings.descriptor, settings.buffer);
+    writer_ =
+        std::make_shared<tiffany::detail::LineWriter>(settings.descriptor, settings.buffer, mutex_);
     configure(settings);
     std::atexit([] { get().flush_at_exit(); });
     if (bad_levels_.empty()) return;
     const Field about("TIFFANY_LOG", bad_levels_);
-    put(Line{Level::warn, "tiffany::log",
-             "TIFFANY_LOG is not understood, and the level is info: it is to be "
-             "\"info,target=debug\".",
-             std::span(&about, 1), nullptr});
+    Line line{Level::warn, "tiffany::log",
+              "TIFFANY_LOG is not understood, and the level is info: it is to be "
+              "\"info,target=debug\".",
+              std::span(&about, 1), nullptr};
+    put(line);
   }
 
   std::shared_ptr<tiffany::detail::LineWriter> writer() {

@@ -37,12 +37,29 @@ class JsonOut {
   void number(N number) noexcept {
     at_ = std::to_chars(at_, at_ + kLongestNumber, number).ptr;
   }
+  // As to_chars, which takes longer than the rest of a line: what has three decimals at the most
+  // and is not much is written as an integer of thousandths. The shortest text of such a number is
+  // unique, and not shorter with an exponent.
+  void decimal(double value) noexcept {
+    const double size = std::fabs(value);
+    const auto thousandths = static_cast<std::uint32_t>(size < 100'000 ? size * 1000 + 0.5 : 0);
+    if (thousandths == 0 || static_cast<double>(thousandths) / 1000 != size) return number(value);
+    if (value < 0) raw('-');
+    number(thousandths / 1000);
+    std::uint32_t rest = thousandths % 1000;
+    if (rest == 0) return;
+    raw('.');
+    for (std::uint32_t place = 100; rest > 0; place /= 10) {
+      raw(static_cast<char>('0' + rest / place));
+      rest %= place;
+    }
+  }
   // Most text has nothing to escape.
   void quoted(std::string_view text) {
-    if (tiffany::detail::plain_bytes(text, 0) == text.size()) {
-      raw('"');
-      raw(text);
-      raw('"');
+    *at_ = '"';
+    if (tiffany::detail::copy_plain(at_ + 1, text)) [[likely]] {
+      at_ += text.size() + 2;
+      at_[-1] = '"';
     } else {
       std::string escaped;
       JsonWriter(escaped).value(text);
@@ -56,15 +73,24 @@ class JsonOut {
     raw(':');
   }
   void field(const Field& field) {
-    if (field.kind() == Field::Kind::text) {
-      quoted(field.text());
-    } else if (field.kind() == Field::Kind::integer) {
-      number(field.integer());
-    } else {
-      std::string text;
-      field.append_json(text);
-      raw(text);
+    switch (field.kind()) {
+      case Field::Kind::text:
+        return quoted(field.text());
+      case Field::Kind::integer:
+        return number(field.integer());
+      case Field::Kind::natural:
+        return number(field.natural());
+      case Field::Kind::truth:
+        return raw(field.truth() ? std::string_view("true") : std::string_view("false"));
+      case Field::Kind::number:
+        if (std::isfinite(field.number())) return decimal(field.number());
+        break;
+      case Field::Kind::uuid:
+        break;
     }
+    std::string text;
+    field.append_json(text);
+    raw(text);
   }
   void back() noexcept { --at_; }
   std::string_view text() const noexcept {
@@ -82,7 +108,7 @@ class JsonOut {
 };
 
 // More than the line can take.
-std::size_t most_bytes(const Line& line) noexcept {
+std::size_t most_bytes(const Line& line, std::string_view file) noexcept {
   constexpr std::size_t kFixed = 512;  // names of members, time, level, numbers
   std::size_t size = kFixed + JsonOut::quoted_size(line.target.size()) +
                      JsonOut::quoted_size(line.message.size()) +
@@ -97,11 +123,11 @@ std::size_t most_bytes(const Line& line) noexcept {
       size += JsonOut::quoted_size(name.size()) + 2 + JsonOut::quoted_size(value.size());
     }
   }
-  if (line.site != nullptr) size += JsonOut::quoted_size(file_text(*line.site).size());
-  return size;
+  return size + JsonOut::quoted_size(file.size());
 }
 
-void write_json(JsonOut& out, const Line& line, Stamp& stamp, std::int64_t now) {
+void write_json(JsonOut& out, const Line& line, std::string_view file, Stamp& stamp,
+                std::int64_t now) {
   out.raw(R"({"timestamp":")");
   out.raw(stamp.text(now));
   out.raw(R"(Z","level":")");
@@ -138,7 +164,7 @@ void write_json(JsonOut& out, const Line& line, Stamp& stamp, std::int64_t now) 
   }
   if (line.site != nullptr && line.site->line() != 0) {
     out.key("loc");
-    out.quoted(file_text(*line.site));
+    out.quoted(file);
     out.back();  // the quote comes behind the line
     out.raw(':');
     out.number(line.site->line());
@@ -155,16 +181,17 @@ void write_json(JsonOut& out, const Line& line, Stamp& stamp, std::int64_t now) 
 
 void append_json(std::string& to, const Line& line, Stamp& stamp, std::int64_t now) {
   constexpr std::size_t kMostLines = 4096;
-  const std::size_t most = most_bytes(line);
+  const std::string_view file = line.site != nullptr ? file_text(*line.site) : std::string_view();
+  const std::size_t most = most_bytes(line, file);
   if (most <= kMostLines) {
     char memory[kMostLines];
     JsonOut out(memory);
-    write_json(out, line, stamp, now);
+    write_json(out, line, file, stamp, now);
     to += out.text();
   } else {
     const auto memory = std::make_unique_for_overwrite<char[]>(most);
     JsonOut out(memory.get());
-    write_json(out, line, stamp, now);
+    write_json(out, line, file, stamp, now);
     to += out.text();
   }
 }

@@ -1,6 +1,8 @@
 #include "tiffany/observe/recorder.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -20,14 +22,47 @@ constexpr std::array<std::int64_t, 17> kCompletionBounds = {
     10'240'000'000,    20'480'000'000,    40'960'000'000, 81'920'000'000, 600'000'000'000,
     3'600'000'000'000, 86'400'000'000'000};
 
-// From the smallest bound on: most slices are in the first bucket.
+// Bounds by the number of bits of a time: among times of one number of bits there is one bound at
+// the most, so that the bucket of a time is found with one comparison.
 template <std::size_t kBounds>
-void add(Durations<kBounds>& to, const std::array<std::int64_t, kBounds>& bounds,
-         std::int64_t took) noexcept {
+class Buckets {
+ public:
+  explicit constexpr Buckets(const std::array<std::int64_t, kBounds>& bounds) : bounds_() {
+    for (std::size_t i = 0; i < kBounds; ++i) bounds_[i] = bounds[i];
+    bounds_[kBounds] = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t bits = 0; bits < first_.size(); ++bits) {
+      std::uint8_t at = 0;
+      while (at < kBounds && bits_of(bounds[at]) < bits) ++at;
+      first_[bits] = at;
+    }
+  }
+  constexpr std::size_t of(std::int64_t took) const noexcept {
+    const std::size_t at = first_[bits_of(took)];
+    return at + (took > bounds_[at] ? 1 : 0);
+  }
+  // Compared with what it stands for.
+  constexpr bool right() const noexcept {
+    for (std::size_t i = 0; i < kBounds; ++i) {
+      if (of(bounds_[i]) != i || of(bounds_[i] + 1) != i + 1) return false;
+    }
+    return of(0) == 0 && of(bounds_[kBounds]) == kBounds;
+  }
+
+ private:
+  static constexpr std::size_t bits_of(std::int64_t took) noexcept {
+    return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(took)));
+  }
+  std::array<std::int64_t, kBounds + 1> bounds_;
+  std::array<std::uint8_t, 64> first_{};
+};
+constexpr Buckets kSliceBuckets(kSliceBounds);
+constexpr Buckets kCompletionBuckets(kCompletionBounds);
+static_assert(kSliceBuckets.right() && kCompletionBuckets.right());
+
+template <std::size_t kBounds>
+void add(Durations<kBounds>& to, const Buckets<kBounds>& buckets, std::int64_t took) noexcept {
   if (took < 0) return;
-  std::size_t at = 0;
-  while (at < kBounds && took > bounds[at]) ++at;
-  ++to.in_bucket[at];
+  ++to.in_bucket[buckets.of(took)];
   to.sum_ns += static_cast<std::uint64_t>(took);
 }
 
@@ -54,7 +89,7 @@ void write_times(Sample& out, std::string_view name, std::string_view help,
 
 Recorder::Recorder(Scheduler& scheduler, RecorderOptions options)
     : scheduler_(&scheduler), options_(std::move(options)), ring_(options_.events) {
-  if (!options_.clock && !scheduler.virtual_time()) clock_ = real_clock();
+  if (!options_.clock && !scheduler.virtual_time()) ticks_.emplace();
   // So that a class is found without an allocation.
   options_.most_classes = std::min<std::size_t>(options_.most_classes, 60'000);
   classes_.resize(2);
@@ -93,29 +128,26 @@ void Recorder::scheduler_gone() noexcept {
   scheduler_ = nullptr;
 }
 
-std::int64_t Recorder::now() const {
+std::int64_t Recorder::other_now() const {
   if (options_.clock) return options_.clock().count();
-  if (clock_ != nullptr) return clock_->now().time_since_epoch().count();
   return scheduler_ != nullptr ? scheduler_->now().time_since_epoch().count() : 0;
 }
 
 // ---- Tasks and their classes ----
 
-Recorder::Known& Recorder::known(const TaskRecord& task) noexcept {
-  const std::size_t slot = task.id().slot() - 1;
-  if (slot >= tasks_.size()) [[unlikely]] {
+// A task that has not been seen before, or not since its slot was another's.
+[[gnu::noinline]] Recorder::Known& Recorder::unknown(TaskId task) noexcept {
+  const std::size_t slot = task.slot() - 1;
+  if (slot >= tasks_.size()) {
     try {
       tasks_.resize(std::max(slot + 1, 2 * tasks_.size()));
     } catch (const std::bad_alloc&) {
       return nowhere_ = Known();
     }
   }
-  Known& there = tasks_[slot];
-  if (there.task != task.id()) [[unlikely]] {
-    there = Known();
-    there.task = task.id();
-  }
-  return there;
+  tasks_[slot] = Known();
+  tasks_[slot].task = task;
+  return tasks_[slot];
 }
 
 std::int64_t Recorder::ready_since(TaskId task) const noexcept {
@@ -151,11 +183,28 @@ std::uint16_t Recorder::class_named(std::string_view name) {
   return number;
 }
 
-Event Recorder::event(EventKind kind, const TaskRecord& task, const Known& of,
-                      std::int64_t at) const noexcept {
-  Event made;
+inline void Recorder::slice_event(EventKind kind, TaskId task, const Known& of, std::int64_t at,
+                                  std::int64_t duration, unsigned detail) noexcept {
+  Event& made = ring_.next();
   made.at = at;
-  made.task = task.id();
+  made.task = task;
+  made.by = TaskId();
+  made.duration = duration;
+  made.call = nullptr;
+  made.site = std::source_location();
+  made.ready = ready_;
+  made.task_class = of.task_class;
+  made.kind = kind;
+  made.detail = static_cast<std::uint8_t>(detail);
+}
+
+Event& Recorder::event(EventKind kind, TaskId task, const Known& of, std::int64_t at) noexcept {
+  Event& made = ring_.next();
+  const std::uint64_t number = made.number;
+  made = Event();
+  made.number = number;
+  made.at = at;
+  made.task = task;
   if (const TaskRecord* const runs = scheduler_->running()) made.by = runs->id();
   made.ready = ready_;
   made.task_class = of.task_class;
@@ -166,114 +215,118 @@ Event Recorder::event(EventKind kind, const TaskRecord& task, const Known& of,
 // ---- Transitions ----
 
 void Recorder::admitted(const TaskRecord& task) noexcept {
-  Known& of = known(task);
+  Known& of = known(task.id());
   of.spawned = of.ready = now();
   ++ready_;
-  Event made = event(EventKind::admit, task, of, of.spawned);
+  Event& made = event(EventKind::admit, task.id(), of, of.spawned);
   made.site = task.spawn_site();
-  ring_.push(made);
 }
 
 void Recorder::held(const TaskRecord& task) noexcept {
-  Known& of = known(task);
+  Known& of = known(task.id());
   of.ready = Event::kUnknown;
   --ready_;
-  ring_.push(event(EventKind::hold, task, of, now()));
+  event(EventKind::hold, task.id(), of, now());
 }
 
 void Recorder::released(const TaskRecord& task) noexcept {
-  Known& of = known(task);
+  Known& of = known(task.id());
   of.ready = now();
   ++ready_;
-  ring_.push(event(EventKind::release, task, of, of.ready));
+  event(EventKind::release, task.id(), of, of.ready);
 }
 
-void Recorder::slice_begins(const TaskRecord& task) noexcept {
-  Known& of = known(task);
+inline void Recorder::begin_slice(const TaskRecord& task, std::int64_t at) noexcept {
+  const TaskId id = task.id();
+  Known& of = known(id);
   first_ = false;
   if (of.task_class == 0) [[unlikely]] {
     of.task_class = class_of(task);
     first_ = of.spawned != Event::kUnknown;
   }
-  // Between two slices of one turn there is nothing to be measured.
-  begun_ = stopped_ >= 0 && turn_ == scheduler_->now() ? stopped_ : now();
-  running_ = task.id();
+  begun_ = at;
+  running_ = id;
   if (ready_ > 0) --ready_;
-  Event made = event(EventKind::run, task, of, begun_);
-  made.by = TaskId();
-  made.duration = since(std::exchange(of.ready, Event::kUnknown), begun_);
-  add(classes_[of.task_class].ready, kSliceBounds, made.duration);
-  ring_.push(made);
+  const std::int64_t was_ready = since(std::exchange(of.ready, Event::kUnknown), at);
+  add(classes_[of.task_class].ready, kSliceBuckets, was_ready);
+  slice_event(EventKind::run, id, of, at, was_ready, 0);
+}
+
+inline void Recorder::end_slice(const TaskRecord& task, TaskState how, std::int64_t at) noexcept {
+  const TaskId id = task.id();
+  Known& of = known(id);
+  if (how == TaskState::suspended || how == TaskState::preempted) {
+    of.ready = at;
+    ++ready_;
+  }
+  auto detail = static_cast<unsigned>(how);
+  std::int64_t ran = Event::kUnknown;
+  if (std::exchange(running_, TaskId()) == id) {
+    ran = at - begun_;
+    if (first_) detail |= Event::kFirst;
+    add(classes_[of.task_class].run, kSliceBuckets, ran);
+  }
+  slice_event(EventKind::stop, id, of, at, ran, detail);
+}
+
+void Recorder::slice_begins(const TaskRecord& task) noexcept {
+  // Between two slices of one turn there is nothing to be measured.
+  begin_slice(task, stopped_ >= 0 && turn_ == scheduler_->now() ? stopped_ : now());
 }
 
 void Recorder::slice_ends(const TaskRecord& task, TaskState how) noexcept {
-  Known& of = known(task);
   stopped_ = now();
   turn_ = scheduler_->now();
-  if (how == TaskState::suspended || how == TaskState::preempted) {
-    of.ready = stopped_;
-    ++ready_;
-  }
-  Event made = event(EventKind::stop, task, of, stopped_);
-  made.by = TaskId();
-  made.detail = static_cast<std::uint8_t>(how);
-  if (std::exchange(running_, TaskId()) == task.id()) {
-    made.duration = stopped_ - begun_;
-    if (first_) made.detail |= Event::kFirst;
-    add(classes_[of.task_class].run, kSliceBounds, made.duration);
-  }
-  ring_.push(made);
+  end_slice(task, how, stopped_);
+}
+
+void Recorder::slice_switches(const TaskRecord& from, const TaskRecord& to) noexcept {
+  const std::int64_t at = now();
+  end_slice(from, TaskState::suspended, at);
+  begin_slice(to, at);
 }
 
 void Recorder::parked(const TaskRecord& task, const SystemCall&, const CallName& name,
                       WaitKind kind) noexcept {
-  Known& of = known(task);
+  Known& of = known(task.id());
   of.parked = now();
-  Event made = event(EventKind::park, task, of, of.parked);
+  Event& made = event(EventKind::park, task.id(), of, of.parked);
   made.call = &name;
   made.detail = static_cast<std::uint8_t>(kind);
-  ring_.push(made);
 }
 
 void Recorder::woken(const TaskRecord& task, WaitKind kind, bool cancelled) noexcept {
-  Known& of = known(task);
+  Known& of = known(task.id());
   of.ready = now();
   ++ready_;
-  Event made = event(EventKind::wake, task, of, of.ready);
+  Event& made = event(EventKind::wake, task.id(), of, of.ready);
   made.duration = since(std::exchange(of.parked, Event::kUnknown), of.ready);
   made.detail =
       static_cast<std::uint8_t>(static_cast<unsigned>(kind) | (cancelled ? Event::kCancelled : 0u));
-  ring_.push(made);
 }
 
 void Recorder::throttled(const TaskRecord& task) noexcept {
-  ring_.push(event(EventKind::throttle, task, known(task), now()));
+  event(EventKind::throttle, task.id(), known(task.id()), now());
 }
 
 void Recorder::cancel_asked(const TaskRecord& task) noexcept {
-  ring_.push(event(EventKind::cancel, task, known(task), now()));
+  event(EventKind::cancel, task.id(), known(task.id()), now());
 }
 
 void Recorder::ended(const TaskRecord& task, TaskState how) noexcept {
-  Known& of = known(task);
+  Known& of = known(task.id());
   const std::int64_t at = now();
   // It never ran, and is not in the queue any more (or counts as if it were not).
   if (of.ready != Event::kUnknown && ready_ > 0) --ready_;
-  Event made = event(EventKind::end, task, of, at);
+  Event& made = event(EventKind::end, task.id(), of, at);
   made.duration = since(of.spawned, at);
   made.detail = static_cast<std::uint8_t>(how);
-  add(classes_[of.task_class].completion, kCompletionBounds, made.duration);
-  ring_.push(made);
+  add(classes_[of.task_class].completion, kCompletionBuckets, made.duration);
 }
 
 void Recorder::denied(SpawnDenied::Limit limit) noexcept {
-  Event made;
-  made.at = now();
-  if (const TaskRecord* const runs = scheduler_->running()) made.by = runs->id();
-  made.ready = ready_;
-  made.kind = EventKind::deny;
+  Event& made = event(EventKind::deny, TaskId(), Known(), now());
   made.detail = static_cast<std::uint8_t>(limit);
-  ring_.push(made);
 }
 
 // ---- Metrics ----

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace tiffany::detail {
 
@@ -21,15 +22,19 @@ constexpr std::chrono::milliseconds kLinger(1);
 bool is_terminal(int fd) noexcept { return ::isatty(fd) == 1; }
 
 struct LineWriter::Shared {
-  Shared(int to, std::size_t most)
-      : fd(to), capacity(most), enough(std::min(most / 2, std::size_t{256} << 10)) {}
+  Shared(int to, std::size_t most, std::mutex* given)
+      : fd(to),
+        capacity(most),
+        mutex(given != nullptr ? *given : own_mutex),
+        enough(std::min(most / 2, std::size_t{256} << 10)) {}
 
   void run();
   bool write_all(std::string_view text) const noexcept;
 
   const int fd;
   const std::size_t capacity;
-  mutable std::mutex mutex;
+  std::mutex own_mutex;
+  std::mutex& mutex;
   std::condition_variable work;     // the buffer is not empty, or it ends
   std::condition_variable written;  // the thread has taken and written a buffer
   std::string buffer;
@@ -86,7 +91,10 @@ void LineWriter::Shared::run() {
 }
 
 LineWriter::LineWriter(int fd, std::size_t capacity)
-    : shared_(std::make_unique<Shared>(fd, capacity)) {}
+    : shared_(std::make_unique<Shared>(fd, capacity, nullptr)) {}
+
+LineWriter::LineWriter(int fd, std::size_t capacity, std::mutex& mutex)
+    : shared_(std::make_unique<Shared>(fd, capacity, &mutex)) {}
 
 LineWriter::~LineWriter() {
   {
@@ -98,7 +106,10 @@ LineWriter::~LineWriter() {
 }
 
 LineWriter::Room::Room(LineWriter& writer)
-    : writer_(writer), lock_(writer.shared_->mutex), before_(writer.shared_->buffer.size()) {}
+    : Room(writer, std::unique_lock(writer.shared_->mutex)) {}
+
+LineWriter::Room::Room(LineWriter& writer, std::unique_lock<std::mutex> held)
+    : writer_(writer), lock_(std::move(held)), before_(writer.shared_->buffer.size()) {}
 
 std::string& LineWriter::Room::text() noexcept { return writer_.shared_->buffer; }
 
@@ -123,7 +134,7 @@ LineWriter::Room::~Room() {
   }
   const bool wake = (shared.idle && before_ == 0) ||
                     (before_ < shared.enough && shared.buffer.size() >= shared.enough);
-  lock_.unlock();
+  // Before the lock goes: afterwards the writer may.
   if (wake) shared.work.notify_one();
 }
 

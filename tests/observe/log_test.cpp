@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tiffany/base/json.hpp"
 #include "tiffany/base/json_reader.hpp"
+#include "tiffany/base/random.hpp"
 #include "tiffany/tiffany.hpp"
 
 namespace tiffany::log_test {
@@ -91,6 +94,50 @@ TEST_F(LogTest, NothingInATextCanEndALineOrAString) {
   EXPECT_NE(line.find(R"("message":"a\nb\"c\\d\u0001 )"), std::string::npos) << line;
   EXPECT_NE(line.find(R"("k\"":"\u001b[31m","nan":"NaN")"), std::string::npos) << line;
   EXPECT_EQ(compact_json(line.substr(0, line.size() - 1)), line.substr(0, line.size() - 1));
+}
+
+// Texts are copied and looked at in words, whose ends overlap.
+TEST_F(LogTest, TextsOfEveryLengthAreWrittenAsJsonHasThem) {
+  configure(log::Format::json, 0);
+  std::string expected;
+  std::string all;
+  const auto write = [&](const std::string& text) {
+    log::info("m", {{"text", text}});
+    expected += "\"text\":";
+    JsonWriter(expected).value(text);
+    expected += '\n';
+    const std::string line = written();
+    const std::size_t begin = line.find("\"text\":");
+    all += line.substr(begin, line.rfind(",\"loc\"") - begin) + '\n';
+  };
+  for (std::size_t size = 0; size <= 20; ++size) {
+    write(std::string(size, '~'));
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string text(size, ' ');
+      text[at] = "\"\\\x1f\x7f\n\xc3"[(size + at) % 6];
+      if (text[at] == '\xc3') text.insert(at + 1, "\xa4");
+      write(text);
+    }
+  }
+  EXPECT_EQ(all, expected);
+}
+
+TEST_F(LogTest, NumbersAreWrittenInTheirShortestForm) {
+  configure(log::Format::json, 0);
+  Random random(3);
+  std::vector<double> numbers{0.0,    -0.0,   0.001,   0.0004, 0.1,     1.0,       -2.5,
+                              99999., 100000, 99999.9, 1e22,   10000.0, 1234.5678, -99999.999,
+                              1e-7,   0.999,  1e15,    20000., 0.0015,  99999.9996};
+  for (int i = 0; i < 300; ++i) {
+    numbers.push_back(static_cast<double>(random.below(200'000'000)) / 1000);
+    numbers.push_back(std::ldexp(static_cast<double>(random.next()), -60 + i % 40));
+  }
+  for (const double number : numbers) {
+    log::info("m", {{"n", number}});
+    char digits[64];
+    const std::string shortest(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+    EXPECT_NE(written().find("\"n\":" + shortest + ","), std::string::npos) << shortest;
+  }
 }
 
 TEST_F(LogTest, ATaskIsNamedAndSharesItsFieldsWithThoseItSpawns) {

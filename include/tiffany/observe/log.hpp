@@ -87,10 +87,12 @@ class Field {
 
   std::string_view key() const noexcept { return key_; }
   Kind kind() const noexcept { return kind_; }
-  std::int64_t integer() const noexcept { return value_.integer; }  // of an integer
-  std::string_view text() const noexcept {                          // of a text
-    return {value_.text.data, value_.text.size};
-  }
+  // Each only of its kind.
+  std::int64_t integer() const noexcept { return value_.integer; }
+  std::uint64_t natural() const noexcept { return value_.natural; }
+  double number() const noexcept { return value_.number; }
+  bool truth() const noexcept { return value_.truth; }
+  std::string_view text() const noexcept { return {value_.text.data, value_.text.size}; }
   void append_json(std::string& out) const;
   // As it is; a text with the characters that a terminal would obey made harmless.
   void append_plain(std::string& out) const;

@@ -33,14 +33,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "tiffany/core/reactor.hpp"
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/detail/core/observer.hpp"
+#include "tiffany/detail/world/tick_clock.hpp"
 #include "tiffany/observe/event_ring.hpp"
 #include "tiffany/observe/metrics.hpp"
 
@@ -86,7 +87,7 @@ class Recorder final : private tiffany::detail::Observer {
   // By Event::task_class: [0] is for tasks whose class was not known, [1] is "other".
   const std::vector<ClassTimes>& classes() const noexcept { return classes_; }
   // Now, on the clock of the recorder.
-  std::int64_t now() const;
+  std::int64_t now() const { return ticks_ ? ticks_->now() : other_now(); }
   // Since when a task is ready; Event::kUnknown when it is not, or that is not known.
   std::int64_t ready_since(TaskId task) const noexcept;
   // task_run_latency_seconds, task_wait_time_seconds, task_completion_latency_seconds by class, and
@@ -109,6 +110,7 @@ class Recorder final : private tiffany::detail::Observer {
   void released(const TaskRecord& task) noexcept override;
   void slice_begins(const TaskRecord& task) noexcept override;
   void slice_ends(const TaskRecord& task, TaskState how) noexcept override;
+  void slice_switches(const TaskRecord& from, const TaskRecord& to) noexcept override;
   void parked(const TaskRecord& task, const SystemCall& call, const CallName& name,
               WaitKind kind) noexcept override;
   void woken(const TaskRecord& task, WaitKind kind, bool cancelled) noexcept override;
@@ -118,15 +120,28 @@ class Recorder final : private tiffany::detail::Observer {
   void denied(SpawnDenied::Limit limit) noexcept override;
   void scheduler_gone() noexcept override;
 
-  Known& known(const TaskRecord& task) noexcept;
+  Known& known(TaskId task) noexcept {
+    const std::size_t slot = task.slot() - 1;
+    if (slot < tasks_.size() && tasks_[slot].task == task) [[likely]]
+      return tasks_[slot];
+    return unknown(task);
+  }
   std::uint16_t class_of(const TaskRecord& task) noexcept;
   std::uint16_t class_named(std::string_view name);
-  Event event(EventKind kind, const TaskRecord& task, const Known& of,
-              std::int64_t at) const noexcept;
+  std::int64_t other_now() const;
+  // The next event of the ring. Each member is written once: half of a slice is this.
+  void slice_event(EventKind kind, TaskId task, const Known& of, std::int64_t at,
+                   std::int64_t duration, unsigned detail) noexcept;
+  Event& event(EventKind kind, TaskId task, const Known& of, std::int64_t at) noexcept;
+  Known& unknown(TaskId task) noexcept;
+  void begin_slice(const TaskRecord& task, std::int64_t at) noexcept;
+  void end_slice(const TaskRecord& task, TaskState how, std::int64_t at) noexcept;
 
   Scheduler* scheduler_;
   RecorderOptions options_;
-  std::unique_ptr<Reactor> clock_;  // null: the time of the scheduler
+  // None: the clock of the options, or the time of the scheduler. Reading the clock changes only
+  // what the clock knows of its rate.
+  mutable std::optional<tiffany::detail::TickClock> ticks_;
   EventRing ring_;
   bool on_ = false;
   std::uint32_t ready_ = 0;    // how many tasks are

@@ -92,6 +92,7 @@ class Loop {
   bool begin_cancelled_slice(TaskRecord& task) noexcept;
   void count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) noexcept;
   void run_ring(ReadyQueue::Ring& ring, std::uint64_t until);
+  bool run_observed(ReadyQueue::Ring& ring, std::uint64_t until);
   void watch_slice(TaskRecord& task, void (*slice)(Loop&, TaskRecord&));
   void drop_dead_heads();
   void run_policy();

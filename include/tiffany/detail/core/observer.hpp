@@ -7,6 +7,8 @@
 // other transition with one call.
 #pragma once
 
+#include <cstdint>
+
 #include "tiffany/core/guard.hpp"
 #include "tiffany/core/state.hpp"
 #include "tiffany/core/wait_kind.hpp"
@@ -19,6 +21,17 @@ class TaskRecord;
 
 namespace detail {
 
+// Whether transitions are counted and told. False only in a library that bench/observe compares
+// with, to see what that costs a yield, and a spawn with its join; it counts nothing.
+#ifdef TIFFANY_WITHOUT_SEAM
+inline constexpr bool kSeam = false;
+#else
+inline constexpr bool kSeam = true;
+#endif
+inline void count(std::uint64_t& transitions) noexcept {
+  if constexpr (kSeam) ++transitions;
+}
+
 class Observer {
  public:
   // Spawned. It is ready, unless held() follows.
@@ -30,6 +43,9 @@ class Observer {
   // is spent), blocked (it waits), or how it ended.
   virtual void slice_begins(const TaskRecord& task) noexcept = 0;
   virtual void slice_ends(const TaskRecord& task, TaskState how) noexcept = 0;
+  // Both, for two tasks that follow one another at once: the slice of the first one ended with a
+  // yield.
+  virtual void slice_switches(const TaskRecord& from, const TaskRecord& to) noexcept = 0;
   virtual void parked(const TaskRecord& task, const SystemCall& call, const CallName& name,
                       WaitKind kind) noexcept = 0;
   // About to be ready again. `cancelled`: because a cancel has ended the wait.

@@ -2,6 +2,7 @@
 // needs inline.
 #pragma once
 
+#include <coroutine>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -18,9 +19,19 @@ namespace tiffany {
 
 inline Scheduler& detail::Loop::self() noexcept { return static_cast<Scheduler&>(*this); }
 
+inline void detail::Loop::resume(void* frame) {
+  std::coroutine_handle<>::from_address(frame).resume();
+}
+
+inline void detail::Loop::count_slices_by(ReadyQueue::Ring& ring, std::uint64_t until) noexcept {
+  slice_base_ = slices() - ring.head;
+  ring_ = &ring;
+  last_head_ = static_cast<std::size_t>(until - slice_base_);
+}
+
 inline void detail::Loop::count_yield(TaskRecord& task) noexcept {
   ++task.steps_;
-  ++yields_;
+  count(yields_);
   trace_ = mix(trace_, task.id_.slot() - 1);
 }
 
@@ -35,7 +46,7 @@ inline bool detail::Loop::still_has_quantum(const TaskRecord& task) noexcept {
 
 inline bool detail::Loop::throttle(TaskRecord& task) noexcept {
   ++throttled_[task.priority_];
-  if (observer_ != nullptr) observer_->throttled(task);
+  if (kSeam && observer_ != nullptr) observer_->throttled(task);
   return stays_on(task, TaskState::preempted);
 }
 
@@ -64,7 +75,7 @@ inline bool detail::Loop::stays_on(TaskRecord& task, TaskState state) noexcept {
   if (ring_->head != last_head_ && ready_.empty()) {
     ++slice_base_;
     --last_head_;
-    if (observer_ != nullptr) [[unlikely]] {
+    if (kSeam && observer_ != nullptr) [[unlikely]] {
       observer_->slice_ends(task, state);
       observer_->slice_begins(task);
     }
@@ -80,7 +91,7 @@ template <Call C>
 bool Scheduler::enter(C& call) {
   TaskRecord& task = *running_;
   ++task.steps_;
-  ++calls_[call_kind<C>.number()];
+  detail::count(calls_[call_kind<C>.number()]);
   trace_ = mix(trace_, task.id_.value() ^ C::call_name.hash);
   if constexpr (AnswersInline<C>) {
     const bool goes_on = still_has_quantum(task);
@@ -113,7 +124,7 @@ bool Scheduler::park(C& call, TaskRecord& task) {
       (now_.time_since_epoch().count() & ~SystemCall::kKindBits) | static_cast<Duration::rep>(kind);
   task.waiting_on_ = &parked;
   task.state_ = TaskState::blocked;
-  ++counters_.parks_by[static_cast<std::size_t>(kind)];
+  detail::count(counters_.parks_by[static_cast<std::size_t>(kind)]);
   if (call.C::needs_all()) circles_.suspect(task.id_);
   return park_aside_ && park_aside(task, C::call_name);
 }
@@ -121,7 +132,7 @@ bool Scheduler::park(C& call, TaskRecord& task) {
 inline TaskRecord& Scheduler::enter_plain(const PlainCall& call, std::uint64_t about) noexcept {
   TaskRecord& task = *running_;
   ++task.steps_;
-  ++calls_[call.number()];
+  detail::count(calls_[call.number()]);
   trace_ = mix(trace_, task.id_.value() ^ call.name().hash ^ about);
   still_has_quantum(task);
   return task;

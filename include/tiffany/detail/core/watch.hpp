@@ -26,6 +26,8 @@ class Watch {
   Watch(Options& options, Counters& counters, Reports& reports);
 
   bool on() const noexcept { return on_; }
+  // By the options, and not only for an Observer.
+  bool asked_for() const noexcept { return asked_for_; }
   // Slices are to be told apart for an Observer.
   void set_observed(bool observed) noexcept { on_ = asked_for_ || observed; }
   void slice_begins(const TaskRecord& task);
@@ -60,7 +62,7 @@ class Watch {
 
   Counters& counters_;
   Reports& reports_;
-  bool asked_for_ = false;  // by the options
+  bool asked_for_ = false;
   bool on_ = false;
   Duration limit_{};
   std::function<Duration()> clock_;  // none: time is not watched

@@ -23,6 +23,9 @@ class LineWriter {
   // The descriptor stays the caller's, and open until close() or the destructor has returned. The
   // thread is started with the first line.
   LineWriter(int fd, std::size_t capacity);
+  // With a mutex that the caller has anyway, so that a line needs no second one. The mutex outlives
+  // the writer, and must not be held when a function of the writer is called.
+  LineWriter(int fd, std::size_t capacity, std::mutex& mutex);
   // Writes what was put before.
   ~LineWriter();
   LineWriter(const LineWriter&) = delete;
@@ -33,6 +36,8 @@ class LineWriter {
   class Room {
    public:
     explicit Room(LineWriter& writer);
+    // `held`: the lock of the mutex that the writer was given.
+    Room(LineWriter& writer, std::unique_lock<std::mutex> held);
     ~Room();
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;
