@@ -96,11 +96,21 @@ Task<void> SystemTasks::Shared::supervise_all(std::shared_ptr<Shared> self) {
   co_await supervise(how, fill);
 }
 
-Handle<void> SystemTasks::start(Scheduler& scheduler) {
+void SystemTasks::begin() {
   if (shared_->started) {
     throw Error(Errc::bad_argument, "System tasks were started twice.");
   }
   shared_->started = true;
+}
+
+Handle<void> SystemTasks::start(Scope& scope) {
+  begin();
+  return scope.spawn.with_priority(kSystemPriority)(&Shared::supervise_all, shared_)
+      .named("system");
+}
+
+Handle<void> SystemTasks::start(Scheduler& scheduler) {
+  begin();
   Handle<void> handle = scheduler.spawn.system()(&Shared::supervise_all, shared_).named("system");
   handle.daemon();
   return handle;

@@ -89,6 +89,33 @@ TEST_F(SystemTasksTest, OneThatReturnsIsBegunAgain) {
   EXPECT_GT(times, 3);
 }
 
+TEST_F(SystemTasksTest, InAScopeTheyEndWithItAndRunAtTheSamePriority) {
+  int priority = -1;
+  int ended = 0;
+  scheduler.spawn([&]() -> Task<void> {
+    co_await scope([&](Scope& all) -> Task<void> {
+      SystemTasks tasks;
+      tasks.always("waits", [&]() -> Task<void> {
+        priority = Scheduler::current()->running()->priority();
+        try {
+          co_await sleep(24h);
+        } catch (const Cancelled&) {
+          ++ended;
+          throw;
+        }
+      });
+      EXPECT_EQ(tasks.start(all).name(), "system");
+      co_await sleep(1s);
+      all.cancel("the end");
+    });
+  });
+  scheduler.run();
+  EXPECT_EQ(priority, kSystemPriority);
+  EXPECT_EQ(ended, 1);
+  EXPECT_EQ(scheduler.now(), Time(1s));
+  EXPECT_EQ(scheduler.live_tasks(), 0u);
+}
+
 TEST_F(SystemTasksTest, MisuseIsRefused) {
   SystemTasks tasks;
   EXPECT_THROW(tasks.every("never", 0s, []() -> Task<void> { co_return; }), Error);

@@ -27,6 +27,7 @@
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/handle.hpp"
 #include "tiffany/core/scheduler.hpp"
+#include "tiffany/core/scope.hpp"
 #include "tiffany/engine/task.hpp"
 
 namespace tiffany::observe {
@@ -46,6 +47,8 @@ class SystemTasks {
 
   // Starts all of them, once. The handle is that of their supervisor.
   Handle<void> start(Scheduler& scheduler);
+  // The same inside of a scope, which ends them: no daemons, so cancel the scope at the end.
+  Handle<void> start(Scope& scope);
 
   // How often a work has thrown.
   std::uint64_t failures() const noexcept;
@@ -53,6 +56,7 @@ class SystemTasks {
  private:
   struct Shared;
   void add(std::string name, Duration interval, Work work);
+  void begin();
   std::shared_ptr<Shared> shared_;
 };
 
