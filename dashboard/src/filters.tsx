@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { counts } from './live';
 import { Copy, signs, statuses } from './parts';
-import { go, link, refine, route } from './route';
+import { decoded, go, link, refine, route } from './route';
 import { number, quoted } from './text';
 
 function commandOf(filter: Record<string, string>): string {
@@ -112,7 +112,7 @@ function readSaved(): Record<string, string> {
 
 function SavedFilters({ now, any }: { now: string; any: boolean }) {
   const [saved, setSaved] = useState(readSaved);
-  const name = decodeURIComponent(now.split('?')[1] ?? '').replaceAll('&', ' ');
+  const name = decoded(now.split('?')[1] ?? '').replaceAll('&', ' ');
   const keep = (all: Record<string, string>) => {
     localStorage.setItem(savedKey, JSON.stringify(all));
     setSaved(all);

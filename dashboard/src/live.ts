@@ -110,7 +110,7 @@ export class FrameReader {
 
 let lastId = '';
 // Events in the order in which they came, for the tests of the browser.
-export const stream = { events: 0, gaps: 0, resyncs: 0 };
+export const stream = { events: 0, resyncs: 0 };
 
 function take(frame: Frame): void {
   if (frame.id) lastId = frame.id;
@@ -176,7 +176,7 @@ async function follow(abort: AbortController): Promise<void> {
   let wait = 250;
   while (!abort.signal.aborted) {
     const one = new AbortController();
-    abort.signal.addEventListener('abort', () => one.abort());
+    abort.signal.addEventListener('abort', () => one.abort(), { signal: one.signal });
     let why = 'The connection was closed.';
     try {
       await loadInfo();
@@ -198,6 +198,8 @@ async function follow(abort: AbortController): Promise<void> {
       } else {
         why = 'The daemon does not answer.';
       }
+    } finally {
+      one.abort();
     }
     if (abort.signal.aborted) return;
     become('reconnecting', why);

@@ -165,13 +165,18 @@ export function Dialog() {
     setProblem('');
     try {
       const said = await asked.act(Object.fromEntries(form) as Record<string, string>);
-      question.value = null;
+      if (question.value === asked) question.value = null; // another may have been asked meanwhile
       if (said) say(said);
-      refresh();
     } catch (error) {
-      setProblem((error as Error).message);
-      setBusy(false);
+      const words = (error as Error).message;
+      if (question.value === asked) {
+        setProblem(words);
+        setBusy(false);
+      } else {
+        say(words);
+      }
     }
+    refresh(); // also when it was refused: some of several may have been done
   };
   return (
     <dialog ref={box} aria-labelledby="dialog-title" onClose={() => (question.value = null)}>

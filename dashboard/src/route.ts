@@ -7,10 +7,19 @@ export interface Route {
   query: Record<string, string>;
 }
 
+// What is no encoded text is the text itself: an address that somebody has typed.
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function parsed(): Route {
   const text = location.hash.replace(/^#\/?/, '');
   const [path, search = ''] = text.split('?');
-  const [view = '', ...parts] = path.split('/').map(decodeURIComponent);
+  const [view = '', ...parts] = path.split('/').map(decoded);
   return { view: view || 'tasks', parts, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 

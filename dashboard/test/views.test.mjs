@@ -178,3 +178,13 @@ test('a schedule is made, run and removed; a token is made, shown once and remov
   await page.context().close();
   assert.deepEqual(page.complaints, []);
 });
+
+test('an address that is no encoded text shows a page, too', async () => {
+  const page = await openTab(browser, daemon);
+  for (const address of ['#/task/%', '#/tasks?type=100%']) {
+    await page.evaluate((hash) => (location.hash = hash), address);
+    await page.reload();
+    await page.getByText('● live').waitFor();
+  }
+  await page.context().close();
+});
