@@ -44,7 +44,7 @@ class Forest {
     if (status == "running") {
       const Json whole = co_await cli_.client.get("/tasks/" + id);
       for (const Json& wait : whole["waits"].elements()) {
-        if (wait["kind"].text() == "spawn") continue;  // the child is shown itself
+        if (wait["kind"].text() == "child") continue;  // the child is shown itself
         waits.push_back(wait["kind"].text() + " " + wait["name"].text() +
                         (wait["at"].text().empty() ? "" : "  " + wait["at"].text()));
       }

@@ -175,18 +175,18 @@ void Asked::promise(std::string& out, std::string_view id, const Uuid& promise,
                     std::string_view shape) {
   Payload payload(out);
   payload.text("op", "promise").text("id", id).text("promise", promise.text());
-  payload.text("type", shape);
+  payload.text("shape", shape);
 }
 void Asked::child(std::string& out, std::string_view id, const Uuid& child, std::string_view hash,
                   std::string_view shape) {
   Payload payload(out);
   payload.text("op", "spawn").text("id", id).text("child", child.text());
-  payload.text("hash", hash).text("type", shape);
+  payload.text("hash", hash).text("shape", shape);
 }
 void Asked::signal(std::string& out, std::string_view id, std::string_view shape,
                    std::string_view hash) {
   Payload payload(out);
-  payload.text("op", "signal").text("id", id).text("type", shape);
+  payload.text("op", "signal").text("id", id).text("shape", shape);
   if (!hash.empty()) payload.text("hash", hash);
 }
 void Asked::attribute(std::string& out, std::string_view id, std::string_view name,
@@ -223,7 +223,8 @@ Asked Asked::read(const Fields& fields) {
   if (asked.op == "retry") asked.from = fields.text("from");
   if (!asked.by_code()) return asked;
   asked.id = fields.text("id");
-  asked.shape = fields.text("type");
+  // Older logs call it "type", as the record itself has another member.
+  asked.shape = fields.text(fields.has("shape") ? "shape" : "type");
   asked.due = time_in(fields, "until");
   asked.uuid = uuid_in(fields, asked.op == "promise" ? "promise" : "child");
   asked.value = int_in(fields, "value");

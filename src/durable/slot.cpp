@@ -18,7 +18,7 @@ std::string_view name_of(SlotKind kind) noexcept {
     case SlotKind::promise:
       return "promise";
     case SlotKind::child:
-      return "spawn";
+      return "child";
     case SlotKind::checkpoint:
       return "checkpoint";
     case SlotKind::signal:

@@ -23,6 +23,15 @@ Durable<std::string> echo(Flow& flow, std::string text) {
   co_return co_await flow.step("say", [&] { return text; });
 }
 
+Durable<std::string> parent_of_echo(Flow& flow) {
+  auto child = co_await flow.spawn<std::string>("hears");
+  co_return co_await child;
+}
+Durable<std::string> hears(Flow& flow) {
+  auto word = co_await flow.begin_signal<std::string>("word");
+  co_return co_await word;
+}
+
 struct Told : HostWatcher {
   void recorded(const Uuid& task, const wal::Entry& record, wal::Level level) noexcept override {
     lines += std::string(wal::name_of(record.type)) + " " + std::to_string(record.seq) +
@@ -40,6 +49,8 @@ class HostView : public DurableWorld {
       Registry types;
       types.add("visit", 1, visit);
       types.add("echo", 1, echo);
+      types.add("parent", 1, parent_of_echo);
+      types.add("hears", 1, hears);
       return types;
     };
   }
@@ -84,6 +95,22 @@ TEST_P(HostView, SaysWhatATaskWaitsForAndWhichPromisesAreOpen) {
     EXPECT_EQ(co_await host.result<int>(id), 15);
     EXPECT_EQ(host.counts()[DurableStatus::completed], 1U);
     EXPECT_TRUE(host.waits(id).empty());
+    co_await host.close();
+  });
+}
+
+TEST_P(HostView, AWaitForAChildIsOfTheKindChildAndHasItsId) {
+  live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start("parent");
+    co_await sleep(1s);
+    const std::vector<DurableWait> waits = host.waits(id);
+    EXPECT_EQ(waits.size(), 1U);
+    EXPECT_EQ(waits.at(0).kind, "child");
+    const std::vector<DurableWait> below = host.waits(waits.at(0).id);
+    EXPECT_EQ(below.size(), 1U);
+    EXPECT_EQ(below.at(0).kind, "signal");
+    co_await host.signal(waits.at(0).id, "word", std::string("x"));
+    EXPECT_EQ(co_await host.result<std::string>(id), "x");
     co_await host.close();
   });
 }

@@ -80,6 +80,26 @@ TEST(Records, AnAttributeIsAGoldenLine) {
   EXPECT_EQ(read.id, "attribute stage#1");
 }
 
+// A line of the log is one JSON object: no member of it comes twice.
+TEST(Records, WhatIsWaitedForIsGoldenLinesWithoutASecondMemberOfOneName) {
+  std::string payload;
+  records::Asked::promise(payload, "approval#1", kOther, "boolean");
+  EXPECT_TRUE(golden(payload)) << payload;
+  EXPECT_EQ(records::Asked::read(Fields(payload)).shape, "boolean");
+  records::Asked::child(payload, "digest#1", kOther, kHash, "object");
+  EXPECT_TRUE(golden(payload)) << payload;
+  EXPECT_EQ(records::Asked::read(Fields(payload)).shape, "object");
+  EXPECT_EQ(records::Asked::read(Fields(payload)).uuid, kOther);
+  records::Asked::signal(payload, "signal changed#1", "number", "within");
+  EXPECT_TRUE(golden(payload)) << payload;
+  EXPECT_EQ(records::Asked::read(Fields(payload)).shape, "number");
+}
+
+TEST(Records, TheNameThatOlderLogsHaveForWhatIsWaitedForIsRead) {
+  const Fields older(R"("op":"signal","id":"signal changed#1","type":"number")");
+  EXPECT_EQ(records::Asked::read(older).shape, "number");
+}
+
 TEST(Records, AnUpdateAndItsAnswersAreGoldenLines) {
   with_store([](wal::RecordStore& store) {
     std::string payload;

@@ -76,6 +76,12 @@ inline constexpr Golden kGolden[] = {
      R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Resumed","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","of":"ship#1","error":"The parcel is lost.","thrown":"tiffany::Error","code":312,"seq":6,"tid":0,"vt":1200345,"cause":2,"crc":"767f6deb"})"},
     {RecordType::TaskAbort, kId, R"("reason":"failed","error":"The card was refused.","trace":"5f0c9a1be2d34476","thrown":"Declined","code":312)", 8, 12, "", 0, 0,
      R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"TaskAbort","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","reason":"failed","error":"The card was refused.","trace":"5f0c9a1be2d34476","thrown":"Declined","code":312,"seq":8,"tid":12,"vt":1200345,"crc":"af3ec926"})"},
+    {RecordType::Command, kId, R"("op":"promise","id":"approval#1","promise":"1c9f0e52-4a3e-4b1c-9d1f-0123456789ab","shape":"boolean")", 9, 12, "order.cpp", 53, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Command","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","op":"promise","id":"approval#1","promise":"1c9f0e52-4a3e-4b1c-9d1f-0123456789ab","shape":"boolean","seq":9,"tid":12,"vt":1200345,"loc":"order.cpp:53","crc":"7b5350db"})"},
+    {RecordType::Command, kId, R"("op":"spawn","id":"digest#1","child":"1c9f0e52-4a3e-4b1c-9d1f-0123456789ab","hash":"5f0c9a1be2d34476","shape":"object")", 9, 12, "order.cpp", 54, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Command","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","op":"spawn","id":"digest#1","child":"1c9f0e52-4a3e-4b1c-9d1f-0123456789ab","hash":"5f0c9a1be2d34476","shape":"object","seq":9,"tid":12,"vt":1200345,"loc":"order.cpp:54","crc":"9d4dc1c6"})"},
+    {RecordType::Command, kId, R"("op":"signal","id":"signal changed#1","shape":"number","hash":"within")", 9, 12, "order.cpp", 55, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Command","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","op":"signal","id":"signal changed#1","shape":"number","hash":"within","seq":9,"tid":12,"vt":1200345,"loc":"order.cpp:55","crc":"12620fae"})"},
 };
 
 // Types that logs may hold and no module writes yet (those of agents): read, kept as they are, and
