@@ -52,6 +52,8 @@ int status_of(Errc code) noexcept {
     case Errc::unknown_type:
     case Errc::unknown_promise:
       return 404;
+    case Errc::call_refused:
+      return 403;
     case Errc::id_retired:
       return 410;
     case Errc::start_conflict:

@@ -15,6 +15,7 @@ struct App::Parts {
   std::vector<Type> described;
   std::vector<Work> work;
   std::shared_ptr<const wal::PayloadCodec> codec;
+  std::vector<std::shared_ptr<Interceptor>> interceptors;
 };
 
 App::App(std::string name, std::string version) : parts_(std::make_unique<Parts>()) {
@@ -40,6 +41,17 @@ App& App::codec(std::shared_ptr<const wal::PayloadCodec> codec) {
 }
 const std::shared_ptr<const wal::PayloadCodec>& App::codec() const noexcept {
   return parts_->codec;
+}
+
+App& App::intercept(std::shared_ptr<Interceptor> interceptor) {
+  if (interceptor == nullptr) {
+    throw Error(Errc::bad_argument, "App::intercept: the interceptor is null.");
+  }
+  parts_->interceptors.push_back(std::move(interceptor));
+  return *this;
+}
+const std::vector<std::shared_ptr<Interceptor>>& App::interceptors() const noexcept {
+  return parts_->interceptors;
 }
 
 void App::describe(const std::string& type, std::vector<Argument> arguments,

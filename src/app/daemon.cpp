@@ -58,8 +58,9 @@ std::string host_of(const Address& address) {
 
 bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "[::1]"; }
 
-HostOptions host_options_of(const Settings& settings, HostWatcher& watcher) {
+HostOptions host_options_of(const App& app, const Settings& settings, HostWatcher& watcher) {
   HostOptions options;
+  options.interceptors = app.interceptors();
   options.watcher = &watcher;
   options.hot_tasks = settings.number("hot_tasks");
   if (const std::uint64_t days = settings.number("archive_days"); days > 0) {
@@ -106,7 +107,7 @@ class Daemon {
         log_(log_of(app_, data_)),
         commands_(data_ + "/commands", runner_of(settings_)),
         services_(commands_, data_ + "/locks"),
-        host_(with_own_types(app_, services_), log_, host_options_of(settings_, events_)),
+        host_(with_own_types(app_, services_), log_, host_options_of(app_, settings_, events_)),
         linter_(*Scheduler::current()),
         api_(Api::Parts{app_, app_.types(), settings_, host_, commands_, log_, pal_, metrics_,
                         linter_, *Scheduler::current(), tokens_, access_, audit_,

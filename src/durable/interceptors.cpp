@@ -28,6 +28,7 @@ namespace {
 Interceptor::~Interceptor() = default;
 void Interceptor::on_start(StartCall&) {}
 void Interceptor::on_signal(const SignalCall&) {}
+void Interceptor::on_update(const UpdateCall&) {}
 void Interceptor::step_begins(const StepCall&) {}
 void Interceptor::step_ended(const StepCall&, const std::exception_ptr&) noexcept {}
 void Interceptor::task_ended(const TaskCall&, DurableStatus, std::string_view) noexcept {}
@@ -47,7 +48,7 @@ void Interceptors::start(StartCall& call) const {
 void Interceptors::signal(const HostedTask& task, std::string_view name,
                           std::string_view value) const {
   if (!any()) return;
-  const SignalCall call{task.log.id, task.type_name, name, value};
+  const SignalCall call{task.log.id, task.type_name(), name, value};
   for (const auto& each : host_.options.interceptors) {
     try {
       each->on_signal(call);
@@ -57,9 +58,22 @@ void Interceptors::signal(const HostedTask& task, std::string_view name,
   }
 }
 
+void Interceptors::update(const HostedTask& task, std::string_view name, std::string_view request,
+                          std::string_view id) const {
+  if (!any()) return;
+  const UpdateCall call{task.log.id, task.type_name(), name, request, id};
+  for (const auto& each : host_.options.interceptors) {
+    try {
+      each->on_update(call);
+    } catch (...) {
+      refuse_call();
+    }
+  }
+}
+
 void Interceptors::ended(const HostedTask& task) const {
   if (!any()) return;
-  TaskCall call{task.log.id, task.parent, task.type_name, 0, host_.store->clock().now()};
+  TaskCall call{task.log.id, task.parent, task.type_name(), 0, host_.store->clock().now()};
   try {
     const std::string first = host_.store->read_one(task.log, 0, true);
     call.started = wal::parse_time(wal::view_of(first).ts).value_or(0);
@@ -67,7 +81,7 @@ void Interceptors::ended(const HostedTask& task) const {
     // The first record is lost: the task was quarantined, and has been killed.
   }
   for (const auto& each : host_.options.interceptors) {
-    each->task_ended(call, task.status, task.detail);
+    each->task_ended(call, task.status, task.detail.string());
   }
 }
 

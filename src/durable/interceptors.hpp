@@ -26,6 +26,8 @@ class Interceptors {
   // Throw Errc::call_refused.
   void start(StartCall& call) const;
   void signal(const HostedTask& task, std::string_view name, std::string_view value) const;
+  void update(const HostedTask& task, std::string_view name, std::string_view request,
+              std::string_view id) const;
   void ended(const HostedTask& task) const;
 
  private:

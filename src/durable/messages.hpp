@@ -10,6 +10,7 @@
 namespace tiffany {
 namespace detail {
 struct KnownUpdate;
+struct UpdateHandler;
 }
 
 class Messages {
@@ -29,6 +30,9 @@ class Messages {
   std::shared_ptr<detail::KnownUpdate> accept_update(HostedTask& task, const std::string& name,
                                                      const std::string& request,
                                                      const std::string& id);
+
+  void require_other_task(const HostedTask& task, const detail::UpdateHandler& handler,
+                          const std::string& name) const;
 
   HostCore& host_;
 };

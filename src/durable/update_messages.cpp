@@ -9,6 +9,7 @@
 #include "durable/messages.hpp"
 #include "durable/records.hpp"
 #include "durable/updates.hpp"
+#include "durable/wait_graph.hpp"
 #include "tiffany/core/cancel.hpp"
 
 namespace tiffany {
@@ -115,6 +116,15 @@ UpdatePtr answer_in_log(HostCore& host, const HostedTask& task, const std::strin
 
 }  // namespace
 
+// A step would wait for a handler that waits for the step.
+void Messages::require_other_task(const HostedTask& task, const detail::UpdateHandler& handler,
+                                  const std::string& name) const {
+  if (!handler.begin || host_.callers.now() != &task) return;
+  throw Error(Errc::self_join, task_text(task) + " was asked for the update \"" + name +
+                                   "\" in one of its own steps: its handler begins when the step "
+                                   "has ended, and the step would wait for its answer.");
+}
+
 // Everything that is asked before the append holds until it: nothing suspends in here.
 UpdatePtr Messages::accept_update(HostedTask& task, const std::string& name,
                                   const std::string& request, const std::string& id) {
@@ -128,12 +138,9 @@ UpdatePtr Messages::accept_update(HostedTask& task, const std::string& name,
                     name +
                     (gone ? "\" any more: its code has left the scope of the guard." : "\"."));
   }
-  if (handler->begin && host_.callers.now() == &task) {
-    throw Error(Errc::self_join, task_text(task) + " was asked for the update \"" + name +
-                                     "\" in one of its own steps: its handler begins when the step "
-                                     "has ended, and the step would wait for its answer.");
-  }
+  require_other_task(task, *handler, name);
   require_request(*handler, name, request);
+  host_.interceptors.update(task, name, request, id);
   require_valid(task, *handler, name, request);
   if (updates->unanswered() >= kMostWaitingUpdates) {
     throw Error(Errc::too_many_updates, task_text(task) + " has " +
@@ -180,8 +187,10 @@ Task<std::string> Messages::update(Uuid task_id, std::string name, std::string r
       known = accept_update(task, name, request, id_text);
     } else {
       require_same_update(task, *known, hash);
+      const auto handler = updates->handlers->find(name);
+      if (handler != nullptr && !known->answered) require_other_task(task, *handler, name);
     }
-    co_await known->settled.wait();
+    co_await UpdateWait(task, known);
     if (known->error != nullptr) std::rethrow_exception(known->error);
     if (known->on_disk) co_return answer_of(*known);
     // The code of the task is gone: evicted, paused, or ended.

@@ -51,13 +51,31 @@ void DurableCall::visit_waits(WaitVisitor& visitor) const {
 }
 
 std::string ResultWait::describe() const {
-  return "the result of durable task " + task_->log.id.text() + " \"" + task_->type_name + "\"";
+  return "the result of durable task " + task_->log.id.text() + " \"" + task_->type_name() + "\"";
 }
 
 bool ResultWait::needs_all() const noexcept { return waits_itself(runner_of(*task_)); }
 
 void ResultWait::visit_waits(WaitVisitor& visitor) const {
   if (const TaskRecord* const runner = runner_of(*task_)) visitor.on_waitable(*runner);
+}
+
+std::string UpdateWait::describe() const {
+  return "the answer of durable task " + task_->log.id.text() + " \"" + task_->type_name() +
+         "\" to the update \"" + update_->name + "\"";
+}
+
+const TaskRecord* UpdateWait::runner() const noexcept {
+  if (update_->answered || task_->flow == nullptr) return nullptr;
+  const detail::Updates* const updates = task_->flow->any_updates();
+  const auto handler = updates != nullptr ? updates->handlers->find(update_->name) : nullptr;
+  return handler == nullptr || handler->begin ? runner_of(*task_) : nullptr;
+}
+
+bool UpdateWait::needs_all() const noexcept { return waits_itself(runner()); }
+
+void UpdateWait::visit_waits(WaitVisitor& visitor) const {
+  if (const TaskRecord* const needed = runner()) visitor.on_waitable(*needed);
 }
 
 }  // namespace tiffany

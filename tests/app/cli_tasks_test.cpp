@@ -15,7 +15,7 @@ TEST_F(CliTasks, ATaskIsStartedWatchedApprovedAndItsResultPrinted) {
             "type        order 1\n"
             "status      running\n"
             "began       <time>\n"
-            "waits for   promise approval#1  <id>  at depot.cpp:31\n");
+            "waits for   promise approval#1  <id>  at depot.cpp:33\n");
   EXPECT_NE(shown.err.find("approve " + id.substr(0, 8)), std::string::npos) << shown.err;
   const CliSaid approved = depot("approve " + id.substr(0, 8) + " -m 'looks fine'");
   EXPECT_EQ(approved.status, 0) << approved.err;
@@ -48,6 +48,13 @@ TEST_F(CliTasks, ArgumentsAreGivenInTheirOrderByNameOrAsJson) {
   EXPECT_EQ(depot("start greet ann").status, 2);
   EXPECT_EQ(depot("start greet ann two").status, 2);
   EXPECT_EQ(depot("start greet --arguments '[\"ann\",2]' ann").status, 2);
+}
+
+TEST_F(CliTasks, WhatAnInterceptorOfTheAppRefusesIsRefusedWithItsSentence) {
+  const CliSaid said = depot("start greet mallory 1");
+  EXPECT_NE(said.status, 0) << said.out;
+  EXPECT_NE(said.err.find("Mallory is not served here."), std::string::npos) << said.err;
+  EXPECT_EQ(depot("start --wait greet ann 1").status, 0);
 }
 
 TEST_F(CliTasks, TheSameIdIsTheSameTask) {

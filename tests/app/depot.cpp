@@ -1,10 +1,12 @@
 // An App for the tests of the command line: tasks that wait, fail, have children, differ from their
 // log, and a process whose tasks wait for one another.
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
 
 #include "tiffany/app/app.hpp"
+#include "tiffany/durable/interceptor.hpp"
 #include "tiffany/tiffany.hpp"
 
 using namespace tiffany;
@@ -79,6 +81,15 @@ Task<void> circle(Host&) {
   co_await right;
 }
 
+// Somebody may not be greeted.
+class Guard : public Interceptor {
+  void on_start(StartCall& call) override {
+    if (call.arguments.find("mallory") != std::string_view::npos) {
+      throw std::runtime_error("Mallory is not served here.");
+    }
+  }
+};
+
 int main(int count, char** arguments) {
   App app("depot", "1.2.3");
   app.durable("order", 1, order, {"order"}).query("order", kStage);
@@ -86,6 +97,7 @@ int main(int count, char** arguments) {
   app.durable("fails", 1, fails, {"why"});
   app.durable("listens", 1, listens).signal("listens", kWord);
   app.durable("naps", 1, naps).durable("two", 1, two_decide).durable("parent", 1, parent);
+  app.intercept(std::make_shared<Guard>());
   if (is_set("DEPOT_CIRCLE")) app.with("circle", circle);
   return app.main(count, arguments);
 }

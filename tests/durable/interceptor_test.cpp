@@ -32,6 +32,11 @@ class Notes : public Interceptor {
     said.push_back("signal " + std::string(call.name) + " " + std::string(call.value));
     if (refuses == "signal") throw std::runtime_error("nobody speaks here.");
   }
+  void on_update(const UpdateCall& call) override {
+    said.push_back("update " + std::string(call.name) + " " + std::string(call.request) + " of " +
+                   std::string(call.type));
+    if (refuses == "update") throw std::runtime_error("nobody asks here.");
+  }
   void step_begins(const StepCall& call) override {
     said.push_back("begins " + std::string(call.step) + " " + std::to_string(call.attempt));
     if (refuses == "step") throw NotRetryable("nobody works here.");
@@ -57,6 +62,7 @@ class InterceptorTest : public MemoryTest {
       Registry types;
       types.add("task", 1, &InterceptorTest::work);
       types.add("child", 1, &InterceptorTest::child);
+      types.add("sums", 1, &InterceptorTest::sums);
       return types;
     };
     world.host_options.interceptors.push_back(notes);
@@ -64,6 +70,16 @@ class InterceptorTest : public MemoryTest {
   static Durable<int> child(Flow& flow, int x) {
     co_await flow.sleep(1h);
     co_return x + 1;
+  }
+  static constexpr UpdateName<int, int> add{"add"};
+  static Durable<int> sums(Flow& flow) {
+    int sum = 0;
+    const auto valid = [](int number) {
+      if (number < 0) throw std::invalid_argument("a negative number");
+    };
+    const auto adds = flow.on_update(add, valid, [&](int number) { return sum += number; });
+    co_await flow.wait_until([&] { return sum > 10; });
+    co_return sum;
   }
   static Durable<std::string> work(Flow& flow) {
     std::string all;
@@ -136,6 +152,35 @@ TEST_P(InterceptorTest, ARefusedSignalHasItsSentenceAndRecordsNothing) {
     co_await host.signal(kTask, "word", std::string("!"));
     EXPECT_EQ(co_await host.result<std::string>(kTask), "2!");
   });
+}
+
+TEST_P(InterceptorTest, AnUpdateIsToldBeforeItsValidatorLooksAndARefusedOneRecordsNothing) {
+  const Uuid first = Uuid::derived(kTask, "first");
+  world.live([&](Host& host) -> Task<void> {
+    co_await host.start_as(kTask, "sums");
+    EXPECT_EQ(co_await host.update(kTask, add, 4, first), 4);
+    EXPECT_EQ(co_await host.update(kTask, add, 4, first), 4) << "asked again: it is not told";
+    EXPECT_EQ(co_await error_of(host.update(kTask, add, -1)), Errc::update_refused);
+    EXPECT_EQ(co_await error_of(host.update_json(kTask, "add", "true")), Errc::bad_json);
+    notes->refuses = "update";
+    std::string said;
+    try {
+      co_await host.update(kTask, add, 5);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Errc::call_refused);
+      said = e.what();
+    }
+    EXPECT_EQ(said, "nobody asks here.");
+  });
+  EXPECT_EQ(notes->said, (Strings{"start sums[]", "update add 4 of sums", "update add -1 of sums",
+                                  "update add 5 of sums"}));
+  notes->said.clear();
+  notes->refuses.clear();
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(co_await host.update(kTask, add, 7), 11) << "what was refused is not in the log";
+    EXPECT_EQ(co_await host.result<int>(kTask), 11);
+  });
+  EXPECT_EQ(notes->said, (Strings{"update add 7 of sums", "sums completed 11"}));
 }
 
 TEST_P(InterceptorTest, ARefusedStepHasFailedWithTheSentenceAndItsCodeDoesNotRun) {

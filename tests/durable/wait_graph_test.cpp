@@ -51,6 +51,20 @@ Durable<int> sleeps(Flow& flow) {
 }
 Durable<int> waits_for_signal(Flow& flow) { co_return co_await flow.signal<int>("go"); }
 
+// Its handler asks another task for an update of its own, and says so to that task.
+constexpr UpdateName<Uuid, int> pass{"pass"};
+Durable<int> passes_on(Flow& flow) {
+  const auto passes = flow.on_update(pass, [&](Uuid other) -> Durable<int> {
+    if (other.nil()) co_return 1;
+    const Uuid self = flow.id();
+    co_return co_await flow.step("pass on", [&]() -> Task<int> {
+      co_return co_await the_host->update(other, pass, self, Uuid::derived(other, "pass")) + 1;
+    });
+  });
+  co_await flow.serve([] { return false; });
+  co_return 0;
+}
+
 Task<void> serves() {
   for (;;) co_await sleep(100ms);
 }
@@ -65,6 +79,7 @@ class WaitGraphTest : public MemoryTest {
       types.add("asks_in_scope", 1, asks_in_scope);
       types.add("parent", 1, parent);
       types.add("parent_of_two", 1, parent_of_two);
+      types.add("passes_on", 1, passes_on);
       types.add("sleeps", 1, sleeps);
       types.add("waits_for_signal", 1, waits_for_signal);
       return types;
@@ -101,6 +116,65 @@ TEST_P(WaitGraphTest, TwoTasksThatWaitForEachOthersResultAreFoundBesideAHealthyS
     co_await host.cancel(kLeft, "to open the circle");
     EXPECT_EQ(co_await error_of(host.result<int>(kRight)), Errc::durable_failed);
     EXPECT_TRUE(deadlocks().empty());
+  });
+}
+
+TEST_P(WaitGraphTest, TwoTasksWhoseUpdateHandlersUpdateEachOtherAreFoundAndNamed) {
+  world.live([&](Host& host) -> Task<void> {
+    the_host = &host;
+    auto server = spawn(serves).daemon();
+    co_await host.start(StartOptions().id(kLeft), passes_on);
+    co_await host.start(StartOptions().id(kRight), passes_on);
+    const auto ask = [](Host* to) -> Task<Errc> {
+      co_return co_await error_of(to->update(kLeft, pass, kRight));
+    };
+    auto asked = spawn(ask, &host);
+    co_await sleep(1s);
+    const std::vector<Lint> found = deadlocks();
+    EXPECT_EQ(found.size(), 4u) << "two tasks and the steps that they wait for";
+    EXPECT_TRUE(says(found, "the answer of durable task " + kLeft.text() +
+                                " \"passes_on\" to the update \"pass\""));
+    EXPECT_TRUE(says(found, "the answer of durable task " + kRight.text()));
+    EXPECT_EQ(Scheduler::current()->counters().circles, 1u) << "and it is reported by itself";
+    co_await host.cancel(kLeft, "to open the circle");
+    EXPECT_NE(co_await asked, Errc{});
+    EXPECT_TRUE(deadlocks().empty());
+    co_await host.cancel(kRight, "enough");
+  });
+}
+
+TEST_P(WaitGraphTest, AnUpdateThatAnotherTaskWillAnswerIsNoCircle) {
+  world.live([&](Host& host) -> Task<void> {
+    the_host = &host;
+    co_await host.start(StartOptions().id(kLeft), passes_on);
+    co_await host.start(StartOptions().id(kRight), waits_for_signal);
+    const auto ask = [](Host* to) -> Task<Errc> {
+      co_return co_await error_of(to->update(kLeft, pass, kRight));
+    };
+    EXPECT_EQ(co_await ask(&host), Errc::durable_failed) << "the other one has no such update";
+    EXPECT_EQ(co_await host.update(kLeft, pass, Uuid()), 1);
+    EXPECT_TRUE(deadlocks().empty());
+    EXPECT_EQ(Scheduler::current()->counters().circles, 0u);
+    co_await host.cancel(kLeft, "enough");
+    co_await host.cancel(kRight, "enough");
+  });
+}
+
+// In its handler, with the id of the update that the handler answers: the answer is the step's own.
+TEST_P(WaitGraphTest, ATaskThatAsksItselfForAnUpdateOfAHandlerThatWaitsIsRefusedWithASentence) {
+  world.live([&](Host& host) -> Task<void> {
+    the_host = &host;
+    co_await host.start(StartOptions().id(kLeft), passes_on);
+    for (const Uuid& id : {Uuid(), Uuid::derived(kLeft, "pass")}) {
+      std::string why;
+      try {
+        co_await host.update(kLeft, pass, kLeft, id);
+      } catch (const Error& e) {
+        why = e.what();
+      }
+      EXPECT_NE(why.find("in one of its own steps"), std::string::npos) << why;
+    }
+    co_await host.cancel(kLeft, "enough");
   });
 }
 

@@ -64,6 +64,10 @@ class App {
   // daemon and the command line show values; without it, that they are encrypted.
   App& codec(std::shared_ptr<const wal::PayloadCodec> codec);
 
+  // Told what happens to the daemon's tasks, and asked before it does (durable/interceptor.hpp); in
+  // the order in which they were given.
+  App& intercept(std::shared_ptr<Interceptor> interceptor);
+
   Registry& types() noexcept;
   // The whole program. Gives its exit status.
   int main(int count, char** arguments);
@@ -93,6 +97,7 @@ class App {
   const std::vector<Type>& described() const noexcept;
   const std::vector<Work>& work() const noexcept;
   const std::shared_ptr<const wal::PayloadCodec>& codec() const noexcept;
+  const std::vector<std::shared_ptr<Interceptor>>& interceptors() const noexcept;
 
  private:
   void describe(const std::string& type, std::vector<Argument> arguments,

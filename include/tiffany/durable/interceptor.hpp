@@ -1,5 +1,5 @@
-// What a host tells and asks around starts, signals, steps and ends of its durable tasks: for
-// authorisation, tracing, metrics. Not a place for work: the code of tasks is.
+// What a host tells and asks around starts, signals, updates, steps and ends of its durable tasks:
+// for authorisation, tracing, metrics. Not a place for work: the code of tasks is.
 //
 //   class OnlyStaff : public Interceptor {
 //     void on_start(StartCall& call) override {
@@ -11,9 +11,10 @@
 //   options.interceptors.push_back(std::make_shared<OnlyStaff>());
 //
 // Deterministic by construction: an interceptor sees what is about to be recorded, or was, and the
-// code of a task cannot see the interceptor. on_start may add attributes, on_start, on_signal and
-// step_begins may refuse by throwing; nothing else can be changed. What a replay does is not told:
-// on_start, on_signal and the calls about steps are made where the thing itself happens.
+// code of a task cannot see the interceptor. on_start may add attributes, on_start, on_signal,
+// on_update and step_begins may refuse by throwing; nothing else can be changed. What a replay does
+// is not told: on_start, on_signal, on_update and the calls about steps are made where the thing
+// itself happens.
 //
 // Crash case: a call is made before its record is written or after, so that a crash between the two
 // makes the call again, or loses the last one; nothing in the log depends on it.
@@ -52,6 +53,15 @@ struct SignalCall {
   std::string_view value;  // as JSON
 };
 
+// A request to a task, of Host::update.
+struct UpdateCall {
+  Uuid task;
+  std::string_view type;  // of the task
+  std::string_view name;
+  std::string_view request;  // as JSON
+  std::string_view id;       // of the update
+};
+
 // One attempt at a step.
 struct StepCall {
   Uuid task;
@@ -84,6 +94,9 @@ class Interceptor {
   virtual void on_start(StartCall& call);
   // Before a signal is recorded. What is thrown refuses it, as Errc::call_refused.
   virtual void on_signal(const SignalCall& call);
+  // Before an update is recorded, and before the validator of the task looks at the request; not
+  // for a second one with the same id. What is thrown refuses it, as Errc::call_refused.
+  virtual void on_update(const UpdateCall& call);
   // Before the code of an attempt runs. What is thrown is as if the code had thrown it: the attempt
   // has failed, and is made again if the step allows that (NotRetryable: it is not).
   virtual void step_begins(const StepCall& call);
