@@ -1,6 +1,7 @@
 // Programs of durable tasks that are made from a seed: steps, timers, children, promises, signals,
-// races, cancels, checkpoints, scopes with a limit, sagas, many children of a type with limits, and
-// search attributes. What a program does depends on nothing but its seed and what
+// races, cancels, checkpoints, scopes with a limit, sagas, many children of a type with limits,
+// search attributes, updates, children of each kind, tasks that are started; some of them with a
+// schedule, a codec and interceptors. What a program does depends on nothing but its seed and what
 // comes to it; what comes to it is sent by a driver, which is made from the same seed and can be
 // run again after a crash.
 #pragma once
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "durable/logged_crash_test.hpp"
+#include "durable/random_calls.hpp"
 #include "tiffany/durable/map_children.hpp"
 #include "tiffany/durable/saga.hpp"
 
@@ -46,7 +48,7 @@ class Body {
       while (state_.round < 3) {
         choices_ = Random(seed_ * 1000 + static_cast<std::uint64_t>(state_.round), "choices");
         const std::uint64_t calls = 1 + choices_.below(5);
-        for (std::uint64_t i = 0; i < calls; ++i) co_await call(choices_.below(18));
+        for (std::uint64_t i = 0; i < calls; ++i) co_await call(choices_.below(22));
         ++state_.round;
         if (checkpoints) co_await flow_.checkpoint(state_);
       }
@@ -171,6 +173,19 @@ class Body {
       case 16:
         flow_.set_attribute("number", number);
         flow_.set_attribute("round", "r" + std::to_string(state_.round));
+        break;
+      case 17:
+        see(co_await adds_updates(flow_, number));
+        break;
+      case 18:
+        see(co_await serves_updates(flow_, number));
+        break;
+      case 19:
+        // A checkpoint is refused while a child is under way.
+        if (seed_ % 3 != 0 && depth_ > 0) see(co_await leaves_child(flow_, number));
+        break;
+      case 20:
+        see(co_await starts_task(flow_, number));
         break;
       default:
         co_await flow_.step("once", StepOptions().retry(Retry(3, 1s)), [](Attempt& attempt) {
@@ -319,25 +334,45 @@ inline Registry types() {
   Registry all;
   all.add("body", 1, body);
   all.add("small", 1, small, TypeOptions().at_most(2).rate(4, 10s));
+  add_more_types(all);
   return all;
 }
 
 // ---- What comes from outside ----
 
-// Keeps promises and sends signals until everything has ended; at some time it may cancel one of
-// the roots.
+// Waits until everything has ended, and sends nothing.
+inline Task<void> watch(Host* host) {
+  const std::vector<DurableInfo> tasks = host->tasks();
+  for (const DurableInfo& info : tasks) {
+    try {
+      co_await host->result_json(info.id);
+    } catch (const Error&) {  // of the task
+    }
+  }
+}
+
+// Keeps promises, sends signals and updates until everything has ended; at some time it may cancel
+// one of the roots.
 inline Task<void> drive(Host* host, std::vector<Uuid> roots, std::uint64_t seed, bool cancels) {
   Random choices(seed, "driver");
+  Timetable timetable(*host, seed);
+  if (seed % 4 == 3) co_await timetable.create();
   for (std::size_t i = 0; i < roots.size(); ++i) {
     const std::string arguments = detail::arguments_json(seed * 10 + i, 2);
     co_await host->start_json("body", arguments, roots[i]);
   }
-  for (;;) {
+  for (int round = 0;; ++round) {
+    if (seed % 4 == 3 && round == 8) co_await timetable.remove();
     bool any = false;
     const std::vector<DurableInfo> tasks = host->tasks();
     for (const DurableInfo& info : tasks) {
-      if (info.status != DurableStatus::running) continue;
+      if (info.status != DurableStatus::running && info.status != DurableStatus::queued) continue;
       any = true;
+      if (choices.below(3) == 0) {
+        const int number = static_cast<int>(choices.below(10));
+        spawn(ask_update, host, info.id, number,
+              Uuid::derived(info.id, std::to_string(choices.below(20))));
+      }
       try {
         if (choices.below(2) == 0) {
           co_await host->signal(info.id, "s", static_cast<int>(choices.below(10)));
@@ -346,7 +381,7 @@ inline Task<void> drive(Host* host, std::vector<Uuid> roots, std::uint64_t seed,
       } catch (const Error&) {  // it ended meanwhile
       }
     }
-    if (!any) co_return;
+    if (!any) break;
     const std::map<std::string, Uuid> open = open_promises;
     for (const auto& [name, id] : open) {
       if (choices.below(3) == 0) continue;
@@ -363,17 +398,7 @@ inline Task<void> drive(Host* host, std::vector<Uuid> roots, std::uint64_t seed,
     }
     co_await sleep(std::chrono::seconds(1 + choices.below(20)));
   }
-}
-
-// Waits until everything has ended, and sends nothing.
-inline Task<void> watch(Host* host) {
-  const std::vector<DurableInfo> tasks = host->tasks();
-  for (const DurableInfo& info : tasks) {
-    try {
-      co_await host->result_json(info.id);
-    } catch (const Error&) {  // of the task
-    }
-  }
+  co_await watch(host);  // what was started at last
 }
 
 struct Outcome {
@@ -403,6 +428,9 @@ enum class Outside : std::uint8_t { nothing, sends, cancels };
 inline Outcome live(LoggedCrashTest& world, std::uint64_t seed, Outside outside,
                     std::size_t slices = LoggedCrashTest::kToTheEnd) {
   world.types = types;
+  world.codec = seed % 5 == 1 ? std::make_shared<Backwards>() : nullptr;
+  world.host_options.interceptors.clear();
+  if (seed % 3 == 1) world.host_options.interceptors.push_back(std::make_shared<Doorman>());
   const std::vector<Uuid> roots = roots_of(seed);
   Outcome outcome;
   std::vector<DurableInfo> tasks;

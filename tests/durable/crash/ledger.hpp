@@ -40,6 +40,9 @@ class Ledger {
       case 'U':
         unknown.insert(message.substr(2));
         return "noted";
+      case 'N':
+        reports.insert(message.substr(2));
+        return "noted";
       case 'P': {
         const auto words = words_of(message, 3);
         const auto [place, first] = promises.emplace(std::stoi(words[1]), words[2]);
@@ -69,6 +72,10 @@ class Ledger {
       const bool surfaced = unknown.count(name) > 0;
       if (effect.applied != 1) wrong("effect " + name + " took place " + times(effect.applied));
       if (effect.kind != 'M' && surfaced) wrong("effect " + name + " is said to be unknown");
+    }
+    if (scheduled != static_cast<int>(reports.size())) {
+      wrong("the schedule has started " + std::to_string(scheduled) + " reports, and " +
+            std::to_string(reports.size()) + " were sent");
     }
     for (int number = 0; number < tasks_; ++number) {
       if (results.count(number) == 0) wrong("task " + std::to_string(number) + " has not ended");
@@ -100,6 +107,9 @@ class Ledger {
   std::set<std::pair<int, int>> signalled;
   std::set<int> kept;
   std::map<int, std::string> results;
+  std::map<std::pair<int, int>, std::string> answers;  // to updates
+  std::set<std::string> reports;                       // that runs of the schedule have sent
+  int scheduled = -1;                                  // runs, as the schedule counts them
   std::vector<std::string> complaints;
   std::uint64_t acknowledged = 0;
   std::uint64_t repeated = 0;  // effects that were asked for once more, with their key
@@ -140,8 +150,13 @@ class Ledger {
 
   void take_word(const std::string& message) {
     const auto words = words_of(message, 4);
+    if (message[0] == 'W') return wrong(message.substr(2));
     const int number = words.size() > 1 && words[0] != "O" ? std::stoi(words[1]) : 0;
     switch (message[0]) {
+      case 'C':
+        if (scheduled >= 0 && scheduled != number) wrong("the schedule has counted twice");
+        scheduled = number;
+        return;
       case 'O':
         opened = true;
         if (words_of(message, 9).at(2) != "0" || words_of(message, 9).at(3) != "0" ||
@@ -162,6 +177,12 @@ class Ledger {
       case 'K':
         kept.insert(number);
         break;
+      case 'V': {
+        const auto [place, first] =
+            answers.emplace(std::pair(number, std::stoi(words.at(2))), words.at(3));
+        if (!first && place->second != words.at(3)) wrong("a second answer: " + message);
+        break;
+      }
       case 'R': {
         const std::string result = words_of(message, 3).at(2);
         const auto [place, first] = results.emplace(number, result);

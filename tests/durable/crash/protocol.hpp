@@ -14,6 +14,10 @@
 //   S number                 a start was acknowledged
 //   G number k               a signal was
 //   K number                 the keeping of a promise was
+//   V number k answer        an update was answered
+//   N id                     a run of the schedule sends its report. Answered by a word.
+//   C runs                   so many runs the schedule has started, and it starts no more
+//   W sentence               something is wrong
 //   R number result          a result was given
 //   D                        all tasks have ended, and the log is closed
 //

@@ -266,7 +266,8 @@ inline Durable<Value> rounds(Flow& flow, int number) {
 
 inline const std::vector<std::string>& kinds() {
   static const std::vector<std::string> all = {"chain",  "stubborn", "sleeper",  "approved",
-                                               "parent", "careless", "listener", "rounds"};
+                                               "parent", "careless", "listener", "rounds",
+                                               "trip",   "cart",     "fan_out",  "brood"};
   return all;
 }
 inline std::string kind_of(int number) {

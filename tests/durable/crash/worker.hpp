@@ -6,6 +6,7 @@
 #include <exception>
 #include <string>
 
+#include "durable/crash/example_tasks.hpp"
 #include "durable/crash/ledger.hpp"
 #include "durable/crash/tasks.hpp"
 
@@ -29,7 +30,7 @@ class Setup {
 class Worker {
  public:
   Worker(const Setup& setup, const Ledger& known, int socket)
-      : setup_(setup), known_(known), line_(socket), host_(all_types(), log_options()) {
+      : setup_(setup), known_(known), line_(socket), host_(types(), log_options()) {
     line = &line_;
   }
 
@@ -46,7 +47,9 @@ class Worker {
         all.spawn(&Worker::attend, this, number);
       }
       all.spawn(&Worker::compact, this);
+      all.spawn(&Worker::nightly, this);
     });
+    co_await until_all_ended();
     co_await host_.close();
     line_.tell("D");
   }
@@ -56,7 +59,66 @@ class Worker {
     wal::LogOptions options(setup_.directory);
     options.layout = setup_.layout;
     options.segment_size = std::size_t{64} << 10;
+    if (setup_.seed % 2 == 0) options.codec = std::make_shared<Backwards>();
     return options;
+  }
+  static Registry types() {
+    Registry all = all_types();
+    add_example_types(all);
+    return all;
+  }
+
+  // Children that their parents have left, and runs of the schedule.
+  Task<void> until_all_ended() {
+    for (;;) {
+      Uuid alive;
+      const std::vector<DurableInfo> tasks = host_.tasks();
+      for (const DurableInfo& info : tasks) {
+        const bool ends = info.status <= DurableStatus::queued && info.type != "tiffany.schedule";
+        if (ends) alive = info.id;
+      }
+      if (alive.nil()) co_return;
+      try {
+        co_await host_.result_json(alive);
+      } catch (const Error& e) {
+        if (e.code() != Errc::durable_cancelled && e.code() != Errc::unknown_durable) throw;
+      }
+    }
+  }
+
+  // A schedule that starts reports as long as there are tasks, and is counted at its end.
+  Task<void> nightly() {
+    Schedules schedules(host_);
+    if (known_.scheduled < 0) {
+      co_await schedules.create("nightly", Schedule("report").every(1s).catch_up(3));
+      while (ended_ < setup_.tasks) co_await sleep(10ms);
+      co_await schedules.pause("nightly");
+      co_await until_all_ended();
+      const ScheduleState state = co_await schedules.look("nightly");
+      line_.tell("C " + std::to_string(state.runs));
+    }
+    try {
+      if (!schedules.list().empty()) co_await schedules.remove("nightly");
+    } catch (const Error& e) {
+      if (e.code() != Errc::durable_stopped) throw;  // an earlier life has said so
+    }
+  }
+
+  Task<void> send_updates(int number, Uuid id) {
+    for (int k = 0; k < kSignals; ++k) {
+      if (known_.answers.count({number, k}) > 0) continue;
+      const Uuid request = Uuid::derived(id, std::to_string(k));
+      std::optional<Value> answer;
+      try {
+        answer = co_await host_.update(id, kPutIn, k, request);
+      } catch (const Error& e) {
+        if (e.code() != Errc::unknown_durable) throw;  // in the archive: it was answered before
+      }
+      if (answer) {
+        line_.tell("V " + std::to_string(number) + " " + std::to_string(k) + " " +
+                   std::to_string(*answer));
+      }
+    }
   }
 
   // What the log has of it, or the archive.
@@ -91,6 +153,7 @@ class Worker {
     line_.tell("S " + name);
     const std::string kind = kind_of(number);
     if (kind == "listener" || kind == "rounds") co_await send_signals(number, id);
+    if (kind == "cart") co_await send_updates(number, id);
     if (kind == "approved") co_await keep_promise(number, id);
     const std::string result = co_await host_.result_json(id);
     line_.tell("R " + name + " " + result);
