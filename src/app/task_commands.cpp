@@ -35,7 +35,7 @@ int show(const std::string& directory, const Uuid& id) {
   }
   const wal::TaskLog* const task = log.index().find(id);
   if (task != nullptr && !task->quarantine.empty()) {
-    print("quarantined: " + shown(task->quarantine) + "\n");
+    print("quarantined: " + shown(task->quarantine.string()) + "\n");
   }
   return 0;
 }

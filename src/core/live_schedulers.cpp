@@ -52,6 +52,7 @@ struct DebugLayout {
       {"TaskRecord.region", offsetof(TaskRecord, region_)},
       {"TaskRecord.extras", offsetof(TaskRecord, extras_)},
       {"Extras.name", offsetof(TaskRecord::Extras, name)},
+      {"SharedName.text", offsetof(SharedName, text_)},
       {"Extras.cancel", offsetof(TaskRecord::Extras, cancel)},
       {"SystemCall.since", offsetof(SystemCall, since_)},
       {"CancelRegion.outer", offsetof(CancelRegion, outer_)},

@@ -1,6 +1,7 @@
 #include "tiffany/core/task_record.hpp"
 
 #include <cstdio>
+#include <memory>
 
 #include "tiffany/core/scheduler.hpp"
 #include "tiffany/core/task_cancelled.hpp"
@@ -9,16 +10,29 @@ namespace tiffany {
 
 TaskRecord::Extras& TaskRecord::extras() {
   if (extras_ == 0 || tag() != kExtrasTag) {
-    auto* made = new Extras();
+    auto made = std::make_unique<Extras>();
+    if (tag() == kNameTag) {
+      made->name = untagged<SharedName>()->text();
+      untagged<SharedName>()->release();
+    }
     if (tag() == kHeritageTag) made->heritage = Ref<Heritage>::adopt(untagged<Heritage>());
     if (tag() == kLastWordsTag) made->last_words = Ref<LogLink>::adopt(untagged<LogLink>());
-    extras_ = reinterpret_cast<std::uintptr_t>(made);
+    extras_ = reinterpret_cast<std::uintptr_t>(made.release());
   }
   return *untagged<Extras>();
 }
 
 void TaskRecord::set_heritage(Ref<Heritage> heritage) noexcept {
   heritage ? set(kHasHeritage) : clear(kHasHeritage);
+  if (tag() == kNameTag) {
+    if (!heritage) return;
+    try {
+      extras();
+    } catch (const std::bad_alloc&) {
+      untagged<SharedName>()->release();  // what it inherits matters more than its name
+      extras_ = 0;
+    }
+  }
   if (Extras* own = own_extras()) {
     own->heritage = std::move(heritage);
     return;
@@ -29,8 +43,9 @@ void TaskRecord::set_heritage(Ref<Heritage> heritage) noexcept {
 }
 
 Heritage& TaskRecord::own_heritage(Arena& arena) {
-  // Only destructors that run after its end come here with last words spoken.
-  if (tag() == kLastWordsTag) extras();
+  // Only destructors that run after its end come here with last words spoken. Without memory, the
+  // caller hears of it here.
+  if (tag() == kLastWordsTag || tag() == kNameTag) extras();
   Heritage* present = heritage();
   if (present == nullptr) {
     set_heritage(Ref<Heritage>::adopt(make_in<Heritage>(arena)));
@@ -81,6 +96,8 @@ void TaskRecord::leave_heritage(TaskState state) noexcept {
   while (has(kHasHeritage)) set_heritage(Ref<Heritage>());
   if (tag() == kLastWordsTag) {
     untagged<LogLink>()->release();
+  } else if (tag() == kNameTag) {
+    untagged<SharedName>()->release();
   } else {
     delete untagged<Extras>();
   }
@@ -112,11 +129,17 @@ std::uint64_t TaskRecord::steps() const noexcept {
 }
 
 std::string_view TaskRecord::name() const noexcept {
+  if (tag() == kNameTag) return untagged<SharedName>()->text();
   const Extras* own = own_extras();
   return own != nullptr ? std::string_view(own->name) : std::string_view();
 }
 
 void TaskRecord::set_name(std::string_view name) { extras().name = name; }
+void TaskRecord::set_name(const Ref<SharedName>& name) {
+  if (extras_ != 0) return set_name(name->text());
+  name->add_ref();
+  extras_ = reinterpret_cast<std::uintptr_t>(name.get()) | kNameTag;
+}
 
 std::uint64_t TaskRecord::chain_below() const noexcept {
   const Extras* own = own_extras();

@@ -46,7 +46,7 @@ class Arrivals {
   void load(std::vector<Arrival> all) {
     all_ = std::move(all);
     first_ = 0;
-    synced_ = all_.size();
+    synced_ = static_cast<std::uint32_t>(all_.size());
     cancels_ = 0;
     for (const Arrival& each : all_) cancels_ += each.kind == Arrival::Kind::cancel ? 1 : 0;
   }
@@ -90,9 +90,10 @@ class Arrivals {
   static constexpr std::size_t kRoomKept = 2;      // so that a task of steps does not allocate
   static constexpr std::size_t kMostTaken = 1024;  // which may be kept though there are few others
   std::vector<Arrival> all_;
-  std::size_t first_ = 0;    // those before it were taken
-  std::size_t synced_ = 0;   // how many of the others are on the disk
-  std::size_t cancels_ = 0;  // how many of the others are cancels
+  // Of 32 bits, as a task that waits has one of these: a log of more arrivals is refused before.
+  std::uint32_t first_ = 0;    // those before it were taken
+  std::uint32_t synced_ = 0;   // how many of the others are on the disk
+  std::uint32_t cancels_ = 0;  // how many of the others are cancels
 };
 
 }  // namespace tiffany::detail

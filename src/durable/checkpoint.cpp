@@ -75,7 +75,7 @@ Slot* issue_checkpoint(FlowState& flow, const std::string& given,
   slot->value = "null";
   slot->recorded = true;
   flow.slots.add(std::move(made), false);
-  flow.code.next_state = std::move(state);
+  flow.code.seldom().next_state = std::move(state);
   flow.generation.begin(counted ? number : arrival.seq, counted);
   flow.arrivals.push(std::move(arrival));
   return slot;

@@ -16,29 +16,39 @@
 
 #include "durable/rare.hpp"
 #include "tiffany/base/random.hpp"
+#include "tiffany/base/rare_text.hpp"
 #include "tiffany/durable/flow.hpp"
+#include "tiffany/durable/host_options.hpp"
 
 namespace tiffany::detail {
 
-// Names of commands. The same name again gets the next number: "pay/charge#2".
+// Names of commands. The same name again gets the next number: "pay/charge#2". Most tasks use a
+// handful of names: these are in one small block, and looked through one by one.
 class CommandNames {
  public:
-  std::string path;  // "pay/", of the Flow::Paths that are open
+  // "pay/", of the Flow::Paths that are open.
+  const std::string& path() const noexcept { return path_.string(); }
+  void enter(std::string_view part);
+  void leave_to(std::size_t size) noexcept;
 
   // `kind` is put before the name. Throws Errc::bad_argument for what cannot be a name.
   std::string next(std::string_view name, std::string_view kind = {});
   void clear() noexcept;
 
  private:
-  struct Use {
-    std::string name;
-    std::uint32_t count = 0;
-  };
-  Use& use_of(std::string_view name);
+  std::uint32_t count_next(std::string_view id);
+  bool find_few(std::string_view id, std::uint32_t& count) noexcept;
+  bool add_few(std::string_view id);
+  void move_to_many();
 
-  std::vector<Use> few_;  // looked through one by one: most tasks use a handful of names
-  std::unique_ptr<std::unordered_map<std::string, Use>> many_;  // all of them, when there are more
-  Use* last_ = nullptr;                                         // often the next one, too
+  RareText path_;
+  // Of each name its count (4 bytes), its length (2 bytes) and its characters.
+  std::unique_ptr<char[]> few_;
+  std::uint16_t few_size_ = 0;
+  std::uint16_t few_room_ = 0;
+  std::uint16_t last_ = 0;  // where in `few_` the name of the last call is: often the next one, too
+  using Counts = std::unordered_map<std::string, std::uint32_t>;
+  std::unique_ptr<Counts> many_;  // all of them, when there are more
 };
 
 // What a task answers to Host::query.
@@ -75,18 +85,23 @@ class Generation {
   // Behind a retry, with that record.
   void begin_retry(std::uint64_t record);
   // Which checkpoint was the last; zero: none.
-  std::uint64_t checkpoint() const noexcept { return checkpoint_; }
+  std::uint64_t checkpoint() const noexcept { return more_ != nullptr ? more_->checkpoint : 0; }
   // A part of the names of children, which come again.
-  std::string text() const { return (counted_ ? "c" : "") + std::to_string(number_); }
+  std::string text() const;
   // Numbers of the task; made when the first is drawn.
   Random& random();
 
  private:
+  struct More {
+    std::uint64_t checkpoint = 0;
+    std::uint64_t number = 0;  // of the checkpoint, or of the record of a retry
+    bool counted = false;
+    std::optional<Random> random;
+  };
+  More& more();
+
   std::uint64_t seed_;
-  std::uint64_t checkpoint_ = 0;
-  std::uint64_t number_ = 0;  // of the checkpoint, or of the record of a retry
-  bool counted_ = false;
-  Rare<Random> random_;
+  std::unique_ptr<More> more_;  // null: no checkpoint, no retry, and nothing was drawn
 };
 
 // A UUID as text, without memory of its own.
@@ -106,23 +121,51 @@ class IdText {
   std::array<char, 36> text_;
 };
 
+// How the code has ended.
+struct CodeEnd {
+  DurableStatus status = DurableStatus::completed;
+  bool stopped = false;  // from outside, and it had steps behind it
+  std::string result;
+};
+
 class CodeState {
  public:
   explicit CodeState(FlowState& state) noexcept : flow(state) {}
   void begin_anew();
-  Queries& queries();
+  const std::shared_ptr<Queries>& queries();
 
   Flow flow;
   std::string arguments = "[]";
-  Rare<std::string> saved;           // the state of the last checkpoint
-  Rare<std::string> next_state;      // of the checkpoint that is being made
-  std::shared_ptr<Queries> answers;  // null: none was ever given
+  // What most tasks never have, or have at their end only.
+  struct Seldom {
+    Rare<std::string> saved;           // the state of the last checkpoint
+    Rare<std::string> next_state;      // of the checkpoint that is being made
+    std::shared_ptr<Queries> answers;  // null: none was ever given
+    std::unique_ptr<CodeEnd> end;      // null: it has not
+  };
+  Seldom& seldom() {
+    if (seldom_ == nullptr) seldom_ = std::make_unique<Seldom>();
+    return *seldom_;
+  }
+  // Null, each, when there is none.
+  const std::string* saved() const noexcept {
+    return seldom_ != nullptr && seldom_->saved ? &*seldom_->saved : nullptr;
+  }
+  Queries* answers() const noexcept {
+    return seldom_ != nullptr ? seldom_->answers.get() : nullptr;
+  }
+  std::unique_ptr<CodeEnd> take_end() noexcept {
+    return seldom_ != nullptr ? std::move(seldom_->end) : nullptr;
+  }
   CommandNames names;
   std::int64_t now = 0;
   std::uint64_t trace = 0;  // over what was asked for, and what came
   void* caller = nullptr;   // the frame that called the code
   bool asked_anything = false;
   bool at_checkpoint = false;  // the code has ended at one, which is on the disk
+
+ private:
+  std::unique_ptr<Seldom> seldom_;
 };
 
 }  // namespace tiffany::detail

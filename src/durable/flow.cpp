@@ -197,7 +197,7 @@ const std::string* saved_state(FlowState& flow) {
         "flow.state() comes first: what was asked for before it would not be in the log after "
         "a checkpoint.");
   }
-  return flow.code.saved ? &*flow.code.saved : nullptr;
+  return flow.code.saved();
 }
 
 }  // namespace detail
@@ -216,8 +216,9 @@ FlowQuery::~FlowQuery() {
 }
 FlowQuery FlowMessages::on_query(std::string name, std::function<std::string()> answer) {
   detail::require_name(name, "The name of a query");
-  const std::uint64_t number = state_->code.queries().add(std::move(name), std::move(answer));
-  return FlowQuery(state_->code.answers, number);
+  const std::shared_ptr<detail::Queries>& all = state_->code.queries();
+  const std::uint64_t number = all->add(std::move(name), std::move(answer));
+  return FlowQuery(all, number);
 }
 WallTime Flow::now() const noexcept {
   return WallTime(std::chrono::microseconds(state_->code.now));
@@ -231,7 +232,7 @@ const Uuid& Flow::id() const noexcept { return state_->log.id; }
 bool Flow::replaying() const noexcept { return state_->waits.replaying(); }
 
 FlowPath::FlowPath(FlowState& state, std::string_view name)
-    : state_(state), size_(state.code.names.path.size()) {
+    : state_(state), size_(state.code.names.path().size()) {
   detail::require_name(name, "A part of a path");
   if (size_ + name.size() + 1 > kLongestPath) {
     throw Error(Errc::bad_argument, "A path of steps has at most " + std::to_string(kLongestPath) +
@@ -239,10 +240,9 @@ FlowPath::FlowPath(FlowState& state, std::string_view name)
                                         "\" this one would have " +
                                         std::to_string(size_ + name.size() + 1) + ".");
   }
-  state_.code.names.path += name;
-  state_.code.names.path += '/';
+  state_.code.names.enter(name);
 }
-FlowPath::~FlowPath() { state_.code.names.path.resize(size_); }
+FlowPath::~FlowPath() { state_.code.names.leave_to(size_); }
 
 FlowShield::FlowShield(FlowState& state) noexcept : state_(state) { ++state_.cancel.shields; }
 FlowShield::~FlowShield() { --state_.cancel.shields; }

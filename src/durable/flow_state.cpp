@@ -155,6 +155,12 @@ void FlowState::check_cancelled() const {
   }
 }
 
+void FlowState::begin_anew() {
+  if (host.scheduler->cancel_pending()) host.scheduler->throw_cancelled();
+  code.begin_anew();
+  cancel.shields = 0;
+}
+
 void FlowState::leave_code() {
   if (updates_ != nullptr && updates_->handling()) throw detail::HandlerLeft();
   waits.leave_code();

@@ -119,6 +119,8 @@ class FlowState {
   bool waits_end() const noexcept { return cancel.due() || scopes.due(cancel.shields) != nullptr; }
   // Throws what such code is unwound with, if that is so.
   void check_cancelled() const;
+  // The code has ended at a checkpoint, and is gone.
+  void begin_anew();
   // For code that does not wait: throws what a task that is being stopped is unwound with.
   [[noreturn]] void leave_code();
 

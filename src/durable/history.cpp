@@ -176,7 +176,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
       case RecordType::Checkpoint: {
         records::Checkpoint checkpoint = records::Checkpoint::read(fields);
         history.clear();
-        code.saved = value(checkpoint.state);
+        code.seldom().saved = value(checkpoint.state);
         signals.read(view, checkpoint.mailbox);
         cancel.why = std::move(checkpoint.cancelled);
         if (updates_ != nullptr) updates_->clear();

@@ -37,9 +37,10 @@ Task<Uuid> Host::start_typed(std::shared_ptr<HostCore> core, detail::AnyFunction
 void Host::require_type(const Uuid& id, detail::AnyFunction function, std::string_view what) {
   const DurableType& type = core_->types.require(function, what);
   const HostedTask* const task = core_->tasks.find(id);
-  if (task == nullptr || task->type_name.empty() || task->type_name == type.name) return;
+  if (task == nullptr || !task->named || task->type_name() == type.name) return;
   throw Error(Errc::start_conflict, "Host::attach: task " + id.text() + " is one of type \"" +
-                                        task->type_name + "\", and not of \"" + type.name + "\".");
+                                        task->type_name() + "\", and not of \"" + type.name +
+                                        "\".");
 }
 Uuid Host::new_id() { return core_->new_id(); }
 Task<std::string> Host::result_json(Uuid id) { return kept(core_, core_->results.wait(id)); }

@@ -67,9 +67,9 @@ void HostCore::require_codec_of(const HostedTask& task, std::string_view what) {
 }
 
 bool HostCore::check_type(HostedTask& entry) const {
-  entry.type = types.find(entry.type_name);
+  entry.type = types.find(entry.type_name());
   if (entry.type == nullptr) {
-    entry.detail = "no durable task is registered as \"" + entry.type_name + "\"";
+    entry.detail = "no durable task is registered as \"" + entry.type_name() + "\"";
     return false;
   }
   if (entry.version < entry.type->accepts || entry.version > entry.type->version) {

@@ -67,12 +67,13 @@ std::vector<OpenPromise> PromiseTable::list(std::size_t most) {
   // Of tasks whose code is not here, too.
   find_at_rest(Uuid());
   std::vector<OpenPromise> all;
-  for (const auto& [id, slot] : slots_) {
-    if (slot != nullptr && !slot->recorded) all.push_back({id, slot->flow.log.id, slot->id});
-  }
+  slots_.for_each([&](const detail::PromiseSlot& slot) {
+    if (!slot.recorded) all.push_back({slot.uuid, slot.flow.log.id, slot.id});
+  });
   for (const auto& [id, asked] : at_rest_) {
     const HostedTask* const task = host_.tasks.find(asked.task);
-    if (asked.kept || slots_.contains(id) || task == nullptr || task->log.ended) continue;
+    const bool here = slots_.find(id) != nullptr || kept_.contains(id);
+    if (asked.kept || here || task == nullptr || task->log.ended) continue;
     all.push_back({id, asked.task, asked.name});
   }
   std::ranges::sort(all, [](const OpenPromise& a, const OpenPromise& b) {

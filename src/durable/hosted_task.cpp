@@ -15,18 +15,37 @@ HostedTask::~HostedTask() {
   TIFFANY_ASSERT(held == 0 && changing == 0, "a task left the table while a call used the task");
 }
 
-HostedTask* HostedTasks::find(const Uuid& id) const noexcept {
-  const auto found = by_id_.find(id);
-  return found == by_id_.end() ? nullptr : found->second.get();
+const std::string& HostedTask::type_name() const noexcept {
+  static const std::string kUnknown;
+  return named ? named->text() : kUnknown;
 }
+
+Ref<SharedName> HostedTasks::name_of_type(const std::string& type) {
+  Ref<SharedName>& known = names_[type];
+  if (!known) known = SharedName::make(type);
+  return known;
+}
+
+HostedTasks::~HostedTasks() {
+  for (HostedTask* const each : order_) delete each;
+}
+
+HostedTask* HostedTasks::find(const Uuid& id) const noexcept { return by_id_.find(id); }
 
 // The address stays until the task leaves: coroutines of the host hold it across suspensions.
 HostedTask& HostedTasks::add(wal::StoredTask& log) {
   auto made = std::make_unique<HostedTask>(log);
   HostedTask& entry = *made;
   entry.number = ++last_;
-  by_id_.insert_or_assign(log.id, std::move(made));
-  order_.push_back(&entry);
+  order_.push_back(made.get());
+  static_cast<void>(made.release());
+  try {
+    by_id_.add(entry);
+  } catch (...) {
+    order_.pop_back();
+    delete &entry;
+    throw;
+  }
   return entry;
 }
 
@@ -41,8 +60,12 @@ HostedTask* HostedTasks::by_number(std::uint64_t number) const noexcept {
 }
 
 void HostedTasks::remove(const std::unordered_set<Uuid, UuidHash>& tasks) {
-  std::erase_if(order_, [&](const HostedTask* entry) { return tasks.contains(entry->log.id); });
   for (const Uuid& id : tasks) by_id_.erase(id);
+  std::erase_if(order_, [&](const HostedTask* entry) {
+    if (!tasks.contains(entry->log.id)) return false;
+    delete entry;
+    return true;
+  });
   TIFFANY_ASSERT(order_.size() == by_id_.size(), "the table of tasks and their order differ");
 }
 

@@ -12,7 +12,10 @@
 #include <vector>
 
 #include "durable/failure.hpp"
+#include "tiffany/base/rare_text.hpp"
 #include "tiffany/core/handle.hpp"
+#include "tiffany/core/shared_name.hpp"
+#include "tiffany/detail/base/uuid_table.hpp"
 #include "tiffany/durable/host.hpp"
 #include "tiffany/sync/event.hpp"
 
@@ -30,25 +33,26 @@ struct HostedTask {
   std::unique_ptr<wal::StoredTask> own;
   wal::StoredTask& log;
   const DurableType* type = nullptr;
-  std::string type_name;
-  int version = 0;
+  Ref<SharedName> named;   // as its type; null: that is not known
   std::int64_t began = 0;  // microseconds since 1970
   Uuid parent;
-  DurableStatus status = DurableStatus::running;
-  std::string detail;               // its result, or why it does not run
+  RareText detail;                  // its result, or why it does not run
   detail::FailurePtr failure;       // of one that has failed; null: nothing is known
   std::unique_ptr<FlowState> flow;  // while its code is under way
   Handle<void> task;                // that runs the code
   ManualResetEvent done;            // set when the status or `broken` has changed
   std::exception_ptr broken;        // why it does not go on in this host
+  int version = 0;
+  std::uint32_t changing = 0;  // it is being started, paused, resumed, retried, killed, or ends
+  std::uint32_t held = 0;      // so many look at it across a suspension: it stays where it is
+  DurableStatus status = DurableStatus::running;
   // It had ended when the log was opened, or is in the archive: its result, or why it has none, is
   // not in `detail` but is read when somebody asks, see Results::end_of.
   bool unread = false;
   bool counted = false;                  // by Admission, as one that runs
   ParentEnd at_end = ParentEnd::cancel;  // of a child
   bool promises_read = false;            // PromiseTable has what its log says of its promises
-  std::uint32_t changing = 0;  // it is being started, paused, resumed, retried, killed, or ends
-  std::uint32_t held = 0;      // so many look at it across a suspension: it stays where it is
+  std::optional<std::uint8_t> priority;  // none: that of its type
   struct Archived {
     std::string spawn;  // its first record
     std::string end;    // the record of its end
@@ -62,6 +66,8 @@ struct HostedTask {
     bool asleep = false;
   };
   std::unique_ptr<Rest> rest;  // null: it never was
+  // As recorded; empty: that is not known.
+  const std::string& type_name() const noexcept;
   bool asleep() const noexcept { return rest != nullptr && rest->asleep; }
   // Of its code; its type is known then.
   std::uint8_t urgency() const noexcept { return priority.value_or(type->priority); }
@@ -72,8 +78,7 @@ struct HostedTask {
     std::uint64_t alarm = 0;  // that is set for it; zero: none
     Attributes attributes;    // changed by Search only
   };
-  std::unique_ptr<Marks> marks;          // null: nothing
-  std::optional<std::uint8_t> priority;  // none: that of its type
+  std::unique_ptr<Marks> marks;  // null: nothing
 };
 
 // Keeps a task in the table across a suspension.
@@ -109,6 +114,11 @@ class Changing {
 // The tasks of the log, in the order in which they came to be.
 class HostedTasks {
  public:
+  HostedTasks() = default;
+  ~HostedTasks();
+  HostedTasks(const HostedTasks&) = delete;
+  HostedTasks& operator=(const HostedTasks&) = delete;
+
   // Null: the log does not have it.
   HostedTask* find(const Uuid& id) const noexcept;
   HostedTask& add(wal::StoredTask& log);
@@ -122,11 +132,17 @@ class HostedTasks {
   std::size_t first_after(std::uint64_t number) const noexcept;
   // Tasks may be added while others are gone through.
   HostedTask& operator[](std::size_t place) const noexcept { return *order_[place]; }
+  // The name of a type, which its tasks share.
+  Ref<SharedName> name_of_type(const std::string& type);
 
  private:
-  std::unordered_map<Uuid, std::unique_ptr<HostedTask>, UuidHash> by_id_;
-  std::vector<HostedTask*> order_;
+  struct IdOf {
+    const Uuid& operator()(const HostedTask& task) const noexcept { return task.log.id; }
+  };
+  detail::UuidTable<HostedTask, IdOf> by_id_;
+  std::vector<HostedTask*> order_;  // owns them
   std::uint64_t last_ = 0;
+  std::unordered_map<std::string, Ref<SharedName>> names_;
 };
 
 // Of a task that has ended.

@@ -135,7 +135,7 @@ Task<Inspection> look_at(HostCore* host, Uuid id) {
   found.task = host->results.info_of(task);
   if (found.task.status == DurableStatus::quarantined || !host->check_type(task)) {
     found.difference =
-        found.task.status == DurableStatus::quarantined ? found.task.detail : task.detail;
+        found.task.status == DurableStatus::quarantined ? found.task.detail : task.detail.string();
     co_return found;
   }
   found.agrees = true;

@@ -180,7 +180,7 @@ Task<Uuid> Lifecycle::fork_now(HostedTask* task, std::string from) {
   HostedTask& made = host_.tasks.add(host_.store->add(id));
   const Changing changing(made, host_.changed);
   made.type = task->type;
-  made.type_name = task->type_name;
+  made.named = task->named;
   made.began = host_.store->clock().now();
   made.version = task->version;
   made.parent = task->parent;

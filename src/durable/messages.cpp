@@ -31,7 +31,7 @@ std::string Messages::query(Uuid id, std::string_view name) {
                                           " is not in memory, and a plain call cannot bring it "
                                           "back. Use co_await Host::ask.");
   }
-  const detail::Queries* const all = task.flow != nullptr ? task.flow->code.answers.get() : nullptr;
+  const detail::Queries* const all = task.flow != nullptr ? task.flow->code.answers() : nullptr;
   if (all != nullptr) {
     if (const auto* const answer = all->find(name)) return (*answer)();
   }

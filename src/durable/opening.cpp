@@ -162,7 +162,7 @@ void Opening::open_to_look() {
 }
 
 void Opening::note(const HostedTask& entry, std::string_view what) {
-  recovery_.notes.push_back("Task " + entry.log.id.text() + " (" + entry.type_name + ") " +
+  recovery_.notes.push_back("Task " + entry.log.id.text() + " (" + entry.type_name() + ") " +
                             std::string(what));
 }
 void Opening::note_divergence(const std::string& text) {
@@ -191,8 +191,8 @@ bool Opening::prepare(HostedTask& entry) {
 bool Opening::prepare_readable(HostedTask& entry) {
   // The end of a task is what it is, also when records before it are lost.
   if (host_.store->count(entry.log) == 0 || (!entry.log.quarantine.empty() && !entry.log.ended)) {
-    quarantine(entry,
-               entry.log.quarantine.empty() ? "its log does not begin" : entry.log.quarantine);
+    quarantine(entry, entry.log.quarantine.empty() ? std::string("its log does not begin")
+                                                   : entry.log.quarantine.string());
     return true;
   }
   read_first(entry);
@@ -204,7 +204,7 @@ bool Opening::prepare_readable(HostedTask& entry) {
     return true;
   }
   if (entry.status == DurableStatus::quarantined) {
-    quarantine(entry, std::move(entry.detail));
+    quarantine(entry, entry.detail);
     return true;
   }
   const bool known = host_.check_type(entry);
@@ -229,7 +229,7 @@ void Opening::read_first(HostedTask& entry) {
   }
   try {
     records::Spawn begun = records::Spawn::read(detail::Fields(view.payload));
-    entry.type_name = std::move(begun.name);
+    entry.named = host_.tasks.name_of_type(begun.name);
     entry.began = wal::parse_time(view.ts).value_or(0);
     entry.version = begun.version;
     entry.parent = begun.parent;

@@ -8,6 +8,7 @@
 
 #include "durable/hosted_task.hpp"
 #include "durable/slot.hpp"
+#include "tiffany/detail/base/uuid_table.hpp"
 
 namespace tiffany {
 
@@ -46,8 +47,12 @@ class PromiseTable {
   void read(HostedTask& entry);
 
   HostCore& host_;
-  std::unordered_map<Uuid, detail::PromiseSlot*, UuidHash> slots_;  // null: it is kept
-  std::unordered_map<Uuid, Asked, UuidHash> at_rest_;               // of HostedTask::promises_read
+  struct IdOf {
+    const Uuid& operator()(const detail::PromiseSlot& slot) const noexcept { return slot.uuid; }
+  };
+  detail::UuidTable<detail::PromiseSlot, IdOf> slots_;  // that are not kept
+  std::unordered_set<Uuid, UuidHash> kept_;             // of code that is here
+  std::unordered_map<Uuid, Asked, UuidHash> at_rest_;   // of HostedTask::promises_read
 };
 
 }  // namespace tiffany

@@ -33,9 +33,18 @@ detail::Slot* detail::issue_promise(FlowState& flow, const std::string& name, co
   return &flow.hold_live(make(uuid), command);
 }
 
-void PromiseTable::open(PromiseSlot& promise) { slots_[promise.uuid] = &promise; }
-void PromiseTable::keep(const Uuid& promise) { slots_[promise] = nullptr; }
-void PromiseTable::close(const Uuid& promise) noexcept { slots_.erase(promise); }
+void PromiseTable::open(PromiseSlot& promise) {
+  close(promise.uuid);
+  slots_.add(promise);
+}
+void PromiseTable::keep(const Uuid& promise) {
+  kept_.insert(promise);
+  slots_.erase(promise);
+}
+void PromiseTable::close(const Uuid& promise) noexcept {
+  slots_.erase(promise);
+  kept_.erase(promise);
+}
 void PromiseTable::forget(const std::unordered_set<Uuid, UuidHash>& tasks) {
   std::erase_if(at_rest_, [&](const auto& each) { return tasks.contains(each.second.task); });
 }
@@ -128,10 +137,9 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success)
   }
   for (;;) {
     host_.require_open("Host::complete");
-    const auto found = slots_.find(promise);
-    if (found != slots_.end() && found->second == nullptr) co_return false;
-    if (found != slots_.end()) {
-      PromiseSlot& slot = *found->second;
+    if (kept_.contains(promise)) co_return false;
+    if (PromiseSlot* const found = slots_.find(promise)) {
+      PromiseSlot& slot = *found;
       const bool first = !slot.recorded;
       if (first && success) require_value_of(slot, value);
       if (first) {

@@ -19,8 +19,8 @@ std::string Command::text() const {
 }
 
 void Replay::load(std::vector<Command> commands, bool lenient) {
-  commands_ = std::move(commands);
-  next_ = 0;
+  recorded_ = commands.empty() ? nullptr : std::make_unique<Recorded>();
+  if (recorded_ != nullptr) recorded_->commands = std::move(commands);
   lenient_ = lenient;
 }
 
@@ -28,20 +28,22 @@ void Replay::clear() noexcept {
   TIFFANY_ASSERT(left_over() == nullptr,
                  "commands of the log were forgotten that the code has not made");
   // The memory goes, too: most tasks wait for a long time after their replay.
-  std::vector<Command>().swap(commands_);
-  next_ = 0;
+  recorded_.reset();
 }
 
 Command* Replay::next() noexcept {
-  while (next_ < commands_.size() && commands_[next_].used) ++next_;
-  return next_ < commands_.size() ? &commands_[next_] : nullptr;
+  if (recorded_ == nullptr) return nullptr;
+  std::vector<Command>& all = recorded_->commands;
+  std::size_t& at = recorded_->next;
+  while (at < all.size() && all[at].used) ++at;
+  return at < all.size() ? &all[at] : nullptr;
 }
 
 // Only for newer code, and only over what is left: a history of n commands in another order costs
 // n * n / 2 in the worst case.
 Command* Replay::find(std::string_view kind, const std::string& id) noexcept {
-  for (std::size_t i = next_; i < commands_.size(); ++i) {
-    Command& each = commands_[i];
+  for (std::size_t i = recorded_->next; i < recorded_->commands.size(); ++i) {
+    Command& each = recorded_->commands[i];
     if (!each.used && each.kind == kind && each.id == id) return &each;
   }
   return nullptr;
@@ -49,8 +51,9 @@ Command* Replay::find(std::string_view kind, const std::string& id) noexcept {
 
 const Command* Replay::left_over() noexcept {
   if (next() == nullptr) return nullptr;
-  for (std::size_t i = next_; i < commands_.size(); ++i) {
-    if (!commands_[i].used && !(lenient_ && commands_[i].kind == "version")) return &commands_[i];
+  for (std::size_t i = recorded_->next; i < recorded_->commands.size(); ++i) {
+    const Command& each = recorded_->commands[i];
+    if (!each.used && !(lenient_ && each.kind == "version")) return &each;
   }
   return nullptr;
 }

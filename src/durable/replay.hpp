@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -42,7 +43,7 @@ class Replay {
   void load(std::vector<Command> commands, bool lenient);
   // The code and the log agree, and the log has no more.
   void clear() noexcept;
-  bool empty() const noexcept { return commands_.empty(); }
+  bool empty() const noexcept { return recorded_ == nullptr; }
   bool lenient() const noexcept { return lenient_; }
 
   struct Match {
@@ -61,9 +62,12 @@ class Replay {
 
  private:
   Command* find(std::string_view kind, const std::string& id) noexcept;
-  std::vector<Command> commands_;
-  std::size_t next_ = 0;  // all before it are used
-  std::size_t compared_ = 0;
+  struct Recorded {
+    std::vector<Command> commands;
+    std::size_t next = 0;  // all before it are used
+  };
+  std::unique_ptr<Recorded> recorded_;  // null: there is no command
+  std::uint32_t compared_ = 0;
   bool lenient_ = false;
 };
 

@@ -53,7 +53,7 @@ detail::Failure Results::failure_of(const HostedTask& task) {
 }
 
 DurableInfo Results::short_info(const HostedTask& entry) {
-  DurableInfo info{entry.log.id, entry.type_name, entry.version, entry.status, entry.detail, {}};
+  DurableInfo info{entry.log.id, entry.type_name(), entry.version, entry.status, entry.detail, {}};
   info.began = entry.began;
   info.parent = entry.parent;
   info.records = entry.log.last_seq;
@@ -167,7 +167,7 @@ std::unique_ptr<HostedTask> Results::from_archive(const Uuid& id) {
       entry->archived->spawn = content.substr(0, content.find('\n') + 1);
       const wal::RecordView first = wal::view_of(entry->archived->spawn);
       records::Spawn begun = records::Spawn::read(detail::Fields(first.payload));
-      entry->type_name = std::move(begun.name);
+      entry->named = SharedName::make(std::move(begun.name));
       entry->version = begun.version;
       entry->began = wal::parse_time(first.ts).value_or(0);
       entry->parent = begun.parent;

@@ -20,42 +20,50 @@ namespace tiffany {
 using wal::Level;
 using wal::RecordType;
 
-namespace detail {
-namespace {
-
-// Lets the task of a host await the code of a durable one. Gives nothing when the code has ended at
-// a checkpoint; its frames are destroyed with this object.
-class RunDurable {
+// Lets the task of a host await the code of a durable one. False: the code has ended at a
+// checkpoint. True: HostedTask::flow knows how it ended. Both are caught here and not in the frame
+// of Runs::run, which is as small as it can be: most tasks wait in their code for long.
+class Runs::AwaitCode {
  public:
-  RunDurable(Durable<std::string> code, CodeState& state) noexcept
-      : code_(std::move(code)), state_(state) {}
+  AwaitCode(const detail::DurableCode& code, HostedTask& entry) noexcept
+      : code_(code), entry_(entry) {}
+  AwaitCode call_from_task() const noexcept { return *this; }
 
-  using Call = AwaitTask<std::string, Durable<std::string>::promise_type>;
-  class Await : private Call {
-   public:
-    Await(Call call, CodeState& state) noexcept : Call(call), state_(state) {}
-    using Call::await_ready;
-    void await_suspend(std::coroutine_handle<> caller) noexcept {
-      state_.caller = caller.address();
-      Call::await_suspend(caller);
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> caller) const noexcept {
+    entry_.flow->code.caller = caller.address();
+    Frame::at(code_.frame()).caller = caller.address();
+    Scheduler::Trampoline::next = code_.frame();
+  }
+  bool await_resume() const {
+    FlowState& flow = *entry_.flow;
+    if (flow.code.at_checkpoint) return false;
+    auto end = std::make_unique<detail::CodeEnd>();
+    try {
+      std::exception_ptr& flying = Scheduler::current()->flying();
+      if (flying != nullptr) std::rethrow_exception(std::exchange(flying, nullptr));
+      end->result = code_.take();
+      detail::make_recordable(end->result, "The result of the task");
+    } catch (const DurableCancelled& e) {
+      end->status = DurableStatus::cancelled;
+      end->result = e.what();
+    } catch (const Cancelled&) {
+      if (!flow.steps.any_behind()) throw;
+      end->stopped = true;
+    } catch (...) {
+      end->status = DurableStatus::failed;
+      detail::FailedAttempt failed = detail::failed_attempt(std::current_exception());
+      end->result = std::move(failed.sentence);
+      entry_.failure = std::move(failed.failure);
     }
-    std::optional<std::string> await_resume() {
-      if (state_.at_checkpoint) return std::nullopt;
-      return Call::await_resume();
-    }
-
-   private:
-    CodeState& state_;
-  };
-  Await call_from_task() && noexcept { return Await(std::move(code_).call(), state_); }
+    flow.code.seldom().end = std::move(end);
+    return true;
+  }
 
  private:
-  Durable<std::string> code_;
-  CodeState& state_;
+  const detail::DurableCode& code_;
+  HostedTask& entry_;
 };
-
-}  // namespace
-}  // namespace detail
 
 void Runs::begin(HostedTask& entry, std::string arguments, std::int64_t time) {
   entry.flow = std::make_unique<FlowState>(host_, entry.log, *entry.type);
@@ -87,8 +95,8 @@ void Runs::start(HostedTask& entry) {
   // The task keeps the host.
   std::shared_ptr<Runs> kept(host_.shared_from_this(), this);
   entry.task =
-      host_.scheduler->spawn.with_priority(entry.urgency())(&Runs::run, std::move(kept), &entry)
-          .named(entry.type_name);
+      host_.scheduler->spawn.with_priority(entry.urgency())(run_kept, std::move(kept), &entry)
+          .named(entry.named);
 }
 
 // ---- Replay ----
@@ -125,14 +133,19 @@ Task<void> Runs::until_all_replayed() {
 
 // ---- The code ----
 
-// None: its arguments are not what the code reads, and the task has been stopped.
-std::optional<Durable<std::string>> Runs::code_of(HostedTask& entry) {
+// None: its arguments are not what the code reads, and the task has been stopped; or there is no
+// memory, and it has ended.
+std::optional<detail::DurableCode> Runs::code_of(HostedTask& entry) {
   FlowState& flow = *entry.flow;
   std::string why;
   try {
     return entry.type->make(flow.code.flow, flow.code.arguments);
-  } catch (const std::bad_alloc&) {
-    throw;
+  } catch (const std::bad_alloc& e) {
+    auto end = std::make_unique<detail::CodeEnd>();
+    end->status = DurableStatus::failed;
+    end->result = e.what();
+    flow.code.seldom().end = std::move(end);
+    return std::nullopt;
   } catch (const std::exception& e) {
     why = e.what();
   } catch (...) {
@@ -147,10 +160,9 @@ std::optional<Durable<std::string>> Runs::code_of(HostedTask& entry) {
 
 // Runs whichever way the code ends: returned, failed, stopped, or destroyed with its scheduler.
 struct Runs::Gone {
-  Runs& runs;
   HostedTask& entry;
   ~Gone() {
-    runs.drop_code(entry);
+    entry.flow->host.runs.drop_code(entry);
     entry.task = Handle<void>();  // the entry stays, the record of the task need not
   }
 };
@@ -162,44 +174,28 @@ void Runs::drop_code(HostedTask& entry) noexcept {
   entry.flow.reset();
 }
 
+// The host is kept by what the task was spawned with.
+Task<void> Runs::run_kept(const std::shared_ptr<Runs>&, HostedTask* entry) { return run(entry); }
+
 Task<void> Runs::run(HostedTask* entry) {
-  FlowState& flow = *entry->flow;
-  const Gone at_the_end{*this, *entry};
-  flow.task = host_.scheduler->running();
-  CodeEnd end;
-  try {
-    for (;;) {
-      std::optional<Durable<std::string>> code = code_of(*entry);
-      if (!code) co_return;
-      std::optional<std::string> got = co_await detail::RunDurable(std::move(*code), flow.code);
-      if (got) {
-        end.result = std::move(*got);
-        break;
-      }
-      // It has made a checkpoint, and is gone.
-      if (host_.scheduler->cancel_pending()) host_.scheduler->throw_cancelled();
-      flow.code.begin_anew();
-      flow.cancel.shields = 0;
-    }
-    detail::make_recordable(end.result, "The result of the task");
-  } catch (const DurableCancelled& e) {
-    end.status = DurableStatus::cancelled;
-    end.result = e.what();
-  } catch (const Cancelled&) {
-    if (!flow.steps.any_behind()) throw;
-    end.stopped = true;
-  } catch (...) {
-    end.status = DurableStatus::failed;
-    detail::FailedAttempt failed = detail::failed_attempt(std::current_exception());
-    end.result = std::move(failed.sentence);
-    entry->failure = std::move(failed.failure);
+  const Gone at_the_end{*entry};
+  entry->flow->task = Scheduler::current()->running();
+  for (bool ended = false; !ended;) {
+    const std::optional<detail::DurableCode> code = entry->flow->host.runs.code_of(*entry);
+    if (!code) break;
+    ended = co_await AwaitCode(*code, *entry);
+    if (!ended) entry->flow->begin_anew();
   }
-  co_await finish(entry, std::move(end));
+  co_await entry->flow->host.runs.finish(entry);
 }
 
-Task<void> Runs::finish(HostedTask* entry, CodeEnd end) {
+Task<void> Runs::finish(HostedTask* entry) {
   FlowState& flow = *entry->flow;
-  if (flow.code.answers != nullptr) flow.code.answers->clear();  // what they look at is gone
+  const std::unique_ptr<detail::CodeEnd> kept_end = flow.code.take_end();
+  if (kept_end == nullptr) co_return;
+  detail::CodeEnd& end = *kept_end;
+  // What they look at is gone.
+  if (detail::Queries* const answers = flow.code.answers()) answers->clear();
   if (flow.any_updates() != nullptr) flow.any_updates()->handlers->clear();
   // Steps refer to the flow, and do not outlive the code.
   if (flow.steps.any_behind()) co_await shield(flow.steps.end_behind());

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -41,18 +42,15 @@ class Runs {
   void leave(HostedTask& task);
 
  private:
+  class AwaitCode;
   struct Gone;
   void drop_code(HostedTask& entry) noexcept;
   void start(HostedTask& entry);
-  Task<void> run(HostedTask* entry);
-  // What comes after the code, in a frame of its own: most tasks wait in their code for long.
-  struct CodeEnd {
-    DurableStatus status = DurableStatus::completed;
-    bool stopped = false;
-    std::string result;
-  };
-  Task<void> finish(HostedTask* entry, CodeEnd end);
-  std::optional<Durable<std::string>> code_of(HostedTask& entry);
+  static Task<void> run_kept(const std::shared_ptr<Runs>& kept, HostedTask* entry);
+  static Task<void> run(HostedTask* entry);
+  // What comes after the code, in a frame of its own.
+  Task<void> finish(HostedTask* entry);
+  std::optional<detail::DurableCode> code_of(HostedTask& entry);
   Task<void> record_end(FlowState* flow, HostedTask* entry, DurableStatus status,
                         std::string result);
 

@@ -115,7 +115,7 @@ void Search::forget(const HostedTask& entry) noexcept {
 // ---- Pages ----
 
 bool Search::fits(const HostedTask& entry, const TaskFilter::Data& filter) const {
-  if (filter.type && entry.type_name != *filter.type) return false;
+  if (filter.type && entry.type_name() != *filter.type) return false;
   if (filter.status && entry.status != *filter.status) return false;
   if (filter.parent && entry.parent != *filter.parent) return false;
   if (filter.key && (entry.marks == nullptr || entry.marks->key != *filter.key)) return false;

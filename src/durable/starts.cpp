@@ -162,7 +162,7 @@ Task<void> Starts::begin_synced(HostedTask* entry, std::string arguments, Record
 HostedTask& Starts::add(const DurableType& type, const Uuid& id, const Uuid& parent) {
   HostedTask& entry = host_.tasks.add(host_.store->add(id));
   entry.type = &type;
-  entry.type_name = type.name;
+  entry.named = host_.tasks.name_of_type(type.name);
   entry.version = type.version;
   entry.parent = parent;
   entry.began = host_.store->clock().now();
@@ -211,7 +211,7 @@ Starts::Recorded Starts::recorded(const std::string& arguments) const {
 // Not through FlowState::append: the task has no code yet.
 void Starts::append_spawn(HostedTask& entry, const Recorded& arguments, Level level,
                           wal::Ticket* ticket) {
-  records::Spawn::write(host_.payload, entry.type_name, entry.version, kLogRules, arguments.text,
+  records::Spawn::write(host_.payload, entry.type_name(), entry.version, kLogRules, arguments.text,
                         entry.parent, marks_of(entry));
   const std::string id = entry.log.id.text();
   wal::Entry record{RecordType::Spawn, id, host_.payload};

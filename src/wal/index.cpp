@@ -28,19 +28,16 @@ const Damage* LogIndex::unresolved() const noexcept {
   return nullptr;
 }
 
-TaskLog* LogIndex::find(const Uuid& id) const noexcept {
-  const auto found = by_id_.find(id);
-  return found == by_id_.end() ? nullptr : found->second;
-}
+TaskLog* LogIndex::find(const Uuid& id) const noexcept { return by_id_.find(id); }
 
 TaskLog& LogIndex::at(const Uuid& id) {
-  TaskLog*& task = by_id_[id];
-  if (task == nullptr) {
-    tasks.push_back(std::make_unique<TaskLog>());
-    task = tasks.back().get();
-    task->id = id;
-  }
-  return *task;
+  if (TaskLog* const known = by_id_.find(id)) return *known;
+  auto made = std::make_unique<TaskLog>();
+  made->id = id;
+  TaskLog& task = *made;
+  tasks.push_back(std::move(made));
+  by_id_.add(task);
+  return task;
 }
 
 void LogIndex::drop(const std::vector<Uuid>& ids) {

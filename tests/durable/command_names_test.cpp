@@ -14,9 +14,27 @@ TEST(CommandNames, TheSameNameAgainHasTheNextNumber) {
   EXPECT_EQ(names.next("charge"), "charge#2");
   EXPECT_EQ(names.next("ship"), "ship#1");
   EXPECT_EQ(names.next("charge"), "charge#3");
-  names.path = "pay/";
+  names.enter("pay");
   EXPECT_EQ(names.next("charge"), "pay/charge#1");
   EXPECT_EQ(names.next("go", "signal "), "pay/signal go#1");
+  names.enter("card");
+  EXPECT_EQ(names.next("charge"), "pay/card/charge#1");
+  names.leave_to(4);
+  EXPECT_EQ(names.next("charge"), "pay/charge#2");
+  names.leave_to(0);
+  EXPECT_EQ(names.next("charge"), "charge#4");
+}
+
+TEST(CommandNames, OneThatBeginsLikeAnotherIsAnotherOne) {
+  CommandNames names;
+  const std::string longest(200, 'x');
+  EXPECT_EQ(names.next("a"), "a#1");
+  EXPECT_EQ(names.next("ab"), "ab#1");
+  EXPECT_EQ(names.next(longest), longest + "#1");
+  EXPECT_EQ(names.next(longest.substr(1)), longest.substr(1) + "#1") << "beyond the small block";
+  EXPECT_EQ(names.next("a"), "a#2");
+  EXPECT_EQ(names.next("ab"), "ab#2");
+  EXPECT_EQ(names.next(longest), longest + "#2");
 }
 
 TEST(CommandNames, NumbersGoOnHoweverManyNamesThereAre) {
@@ -32,7 +50,7 @@ TEST(CommandNames, NumbersGoOnHoweverManyNamesThereAre) {
 TEST(CommandNames, TheyBeginAnewAfterACheckpoint) {
   CommandNames names;
   for (int i = 0; i < 20; ++i) names.next(std::to_string(i));
-  names.path = "pay/";
+  names.enter("pay");
   names.clear();
   EXPECT_EQ(names.next("3"), "3#1");
 }

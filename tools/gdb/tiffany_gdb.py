@@ -187,9 +187,12 @@ class Task:
         self.spawn_site = field("spawn_site")
         self.scope = field("scope")
         extras = field("extras")
+        shared = extras - EXTRAS_TAGS if extras & EXTRAS_TAGS == EXTRAS_TAGS else 0
         if extras & EXTRAS_TAGS:  # something else than extras
             extras = 0
         self.name = std_string(extras + at["Extras.name"]) if extras else ""
+        if shared:  # a name that others have too
+            self.name = std_string(shared + at["SharedName.text"])
         self.cancel = word(extras + at["Extras.cancel"]) if extras else 0
         self.regions = []  # (scope, reason, hides), innermost first
         region = field("region")

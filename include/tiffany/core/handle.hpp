@@ -62,6 +62,10 @@ class Handle {
     record().set_name(name);
     return std::move(*this);
   }
+  Handle named(const Ref<SharedName>& name) && {
+    record().set_name(name);
+    return std::move(*this);
+  }
   Handle& named(std::string_view name) & {
     record().set_name(name);
     return *this;

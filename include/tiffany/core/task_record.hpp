@@ -19,6 +19,7 @@
 #include "tiffany/core/cancel.hpp"
 #include "tiffany/core/heritage.hpp"
 #include "tiffany/core/id.hpp"
+#include "tiffany/core/shared_name.hpp"
 #include "tiffany/core/waitable.hpp"
 
 namespace tiffany {
@@ -63,6 +64,7 @@ class TaskRecord : public Waitable {
   std::uint64_t recorded_steps() const noexcept { return steps_; }
   std::string_view name() const noexcept;
   void set_name(std::string_view name);
+  void set_name(const Ref<SharedName>& name);
   const std::source_location& spawn_site() const noexcept { return spawn_site_; }
   SystemCall* waiting_on() const noexcept { return waiting_on_; }
   // The longest chain of tasks that wait for this one to end before they begin, by their cost.
@@ -169,7 +171,7 @@ class TaskRecord : public Waitable {
   CancelRegion* region_ = nullptr;  // the innermost open one
   std::source_location spawn_site_;
   // What few tasks have, in one word: the address of its Extras, or marked in the lowest bits that
-  // of what it inherited or, after its end, of what it told.
+  // of what it inherited or, after its end, of what it told, or of a name that others have too.
   std::uintptr_t extras_ = 0;
   TaskId parent_;
   alignas(8) std::byte storage_[16];
@@ -202,7 +204,13 @@ class TaskRecord : public Waitable {
   void set(Flag flag) noexcept { flags_ = static_cast<std::uint8_t>(flags_ | flag); }
   void clear(Flag flag) noexcept { flags_ = static_cast<std::uint8_t>(flags_ & ~flag); }
 
-  enum Tag : std::uintptr_t { kExtrasTag = 0, kHeritageTag = 1, kLastWordsTag = 2, kTags = 3 };
+  enum Tag : std::uintptr_t {
+    kExtrasTag = 0,
+    kHeritageTag = 1,
+    kLastWordsTag = 2,
+    kNameTag = 3,
+    kTags = 3  // the bits
+  };
   Tag tag() const noexcept { return static_cast<Tag>(extras_ & kTags); }
   template <class T>
   T* untagged() const noexcept {

@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tiffany/base/rare_text.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/core/system_call.hpp"
@@ -248,8 +249,8 @@ class [[nodiscard("this does nothing until awaited")]] HandleCall final : public
   void issue() override { slot_ = issue_(flow(), name_, arguments_, kValueType<T>, site()); }
   bool ready() const override { return true; }
   Issue issue_;
-  std::string name_;
-  std::string arguments_;
+  RareText name_;  // a word each in the frame of the code, where they stay
+  RareText arguments_;
   Slot* slot_ = nullptr;
 };
 

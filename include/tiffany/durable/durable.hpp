@@ -97,6 +97,8 @@ class [[nodiscard("a Durable does nothing until it is awaited")]] Durable {
 
   // For the coroutines that may await it.
   auto call() && noexcept { return detail::AwaitTask<T, promise_type>(coroutine_.get()); }
+  // The address of its frame, which the caller destroys.
+  void* release() && noexcept { return coroutine_.release().address(); }
 
  private:
   explicit Durable(std::coroutine_handle<promise_type> coroutine) noexcept

@@ -21,6 +21,7 @@
 #include "tiffany/base/codec.hpp"
 #include "tiffany/base/time.hpp"
 #include "tiffany/core/handle.hpp"
+#include "tiffany/detail/durable/durable_code.hpp"
 #include "tiffany/durable/durable.hpp"
 #include "tiffany/durable/flow.hpp"
 
@@ -45,7 +46,7 @@ struct DurableType {
   int version = 1;
   int accepts = 1;                           // the oldest version whose logs this code goes on with
   std::uint8_t priority = kDefaultPriority;  // of its tasks; those before others are resumed first
-  std::function<Durable<std::string>(Flow&, std::string_view arguments)> make;
+  std::function<detail::DurableCode(Flow&, std::string_view arguments)> make;
   // How its arguments are read; they are checked where a task is started. None: they are not.
   const detail::ValueType* arguments = nullptr;
   TypeLimits limits{};
@@ -109,16 +110,17 @@ class TypeOptions {
 
 namespace detail {
 
+// The arguments live in the frame of the code, unless it takes references: they are kept then.
 template <class R, class... As>
-Durable<std::string> call_durable(Durable<R> (*body)(Flow&, As...), Flow* flow,
-                                  std::tuple<std::decay_t<As>...> arguments) {
-  Durable<R> call =
-      std::apply([&](auto&... each) { return body(*flow, std::move(each)...); }, arguments);
-  if constexpr (std::is_void_v<R>) {
-    co_await std::move(call);
-    co_return "null";
+DurableCode call_durable(Durable<R> (*body)(Flow&, As...), Flow& flow,
+                         std::tuple<std::decay_t<As>...> arguments) {
+  const auto call = [&](auto&... each) { return body(flow, std::move(each)...); };
+  if constexpr ((std::is_reference_v<As> || ...)) {
+    auto kept = std::make_unique<std::tuple<std::decay_t<As>...>>(std::move(arguments));
+    Durable<R> code = std::apply(call, *kept);
+    return DurableCode::of(std::move(code), std::move(kept));
   } else {
-    co_return to_json(co_await std::move(call));
+    return DurableCode::of(std::apply(call, arguments));
   }
 }
 
@@ -138,7 +140,7 @@ class Registry {
     type.version = version;
     options.apply(type);
     type.make = [body](Flow& flow, std::string_view arguments) {
-      return detail::call_durable(body, &flow,
+      return detail::call_durable(body, flow,
                                   from_json<std::tuple<std::decay_t<As>...>>(arguments));
     };
     type.arguments = &detail::kValueType<std::tuple<std::decay_t<As>...>>;

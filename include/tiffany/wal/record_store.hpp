@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiffany/base/rare_text.hpp"
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/engine/task.hpp"
 #include "tiffany/sync/event.hpp"
@@ -43,8 +44,8 @@ struct StoredTask {
   bool failed = false;     // it ended with an error,
   bool cancelled = false;  // or was cancelled or killed; or neither: it has a result
   bool paused = false;     // what an operator said last
-  std::string quarantine;  // why nothing of it may run; empty when it may
-  std::string doubt;       // it has ended; why it may have gone on after that, if it may
+  RareText quarantine;     // why nothing of it may run; empty when it may
+  RareText doubt;          // it has ended; why it may have gone on after that, if it may
 };
 
 // Takes in what a record says of its task: its number, a pause, an end.

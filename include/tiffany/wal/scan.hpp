@@ -13,10 +13,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "tiffany/base/uuid.hpp"
+#include "tiffany/detail/base/uuid_table.hpp"
 #include "tiffany/wal/disk.hpp"
 #include "tiffany/wal/log_options.hpp"
 #include "tiffany/wal/record.hpp"
@@ -95,7 +95,10 @@ class LogIndex {
   void drop(const std::vector<Uuid>& ids);
 
  private:
-  std::unordered_map<Uuid, TaskLog*, UuidHash> by_id_;
+  struct IdOf {
+    const Uuid& operator()(const TaskLog& task) const noexcept { return task.id; }
+  };
+  tiffany::detail::UuidTable<TaskLog, IdOf> by_id_;
 };
 
 // What the checksums of a segment begin with. Another one for each segment: a line that is left
