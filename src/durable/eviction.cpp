@@ -15,6 +15,7 @@ namespace tiffany {
 void Eviction::gone(FlowState& flow) noexcept {
   TIFFANY_ASSERT(hot_ > 0, "the code of a task went that had not come");
   --hot_;
+  if (!crowded()) fewer_.set();
   idle_.erase(std::exchange(flow.idle_since, 0));
 }
 
@@ -55,12 +56,29 @@ void Eviction::consider() {
 }
 
 struct Eviction::Over {
-  bool& flag;
-  ~Over() { flag = false; }
+  Eviction& eviction;
+  ~Over() {
+    eviction.running_ = false;
+    eviction.fewer_.set();
+  }
 };
 
+bool Eviction::crowded() const noexcept {
+  const HostOptions& options = host_.options;
+  return hot_ > options.hot_tasks && hot_ - options.hot_tasks > options.replay_tasks;
+}
+
+// Tasks are replayed faster than they are ended one by one: without this, all of a log would be in
+// memory before the first is evicted.
+Task<void> Eviction::until_few() {
+  while (running_ && crowded()) {
+    fewer_.reset();
+    co_await fewer_.wait();
+  }
+}
+
 Task<void> Eviction::run() {
-  const Over over{running_};
+  const Over over{*this};
   while (hot_ > host_.options.hot_tasks && !idle_.empty() && host_.is_open()) {
     HostedTask* const entry = idle_.begin()->second;
     idle_.erase(idle_.begin());

@@ -24,6 +24,10 @@ class Eviction {
   // The code waits, and has been shown everything that has come.
   void waits(FlowState& flow);
 
+  // While a log is opened: returns when there are few tasks more in memory than may stay, or none of
+  // them can go.
+  Task<void> until_few();
+
   // ---- Coming back ----
   // Returns when the code of the task is here, or nothing of it can run.
   Task<void> wake(HostedTask* entry);
@@ -37,6 +41,8 @@ class Eviction {
  private:
   struct Over;
   bool idle(const FlowState& flow) const noexcept;
+  // More than few tasks beyond the budget are in memory.
+  bool crowded() const noexcept;
   void consider();
   Task<void> run();
   Task<void> evict(HostedTask* entry);
@@ -48,6 +54,7 @@ class Eviction {
   std::size_t hot_ = 0;  // tasks with code
   std::size_t asleep_ = 0;
   bool running_ = false;
+  ManualResetEvent fewer_;  // it is not crowded any more, or none can go
 };
 
 }  // namespace tiffany

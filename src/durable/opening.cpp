@@ -124,6 +124,7 @@ Task<void> Opening::resume_all() {
       // A log of a million tasks must not be in memory at once: commands and arrivals of a task are
       // only there while it is replayed.
       co_await host_.runs.until_room();
+      co_await host_.eviction.until_few();
       // Others have run meanwhile: a parent that ended, an operator.
       co_await host_.until_settled(entry);
       if (entry->log.ended || entry->flow != nullptr || entry->status != DurableStatus::running) {

@@ -1,6 +1,7 @@
 // Tasks whose code is not in memory while they wait, and what brings it back.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,11 @@ using namespace std::chrono_literals;
 
 int lives = 0;    // how often the code of a task began
 int present = 0;  // tasks whose code is in memory
+int most = 0;     // that were at a time
 struct Here {
   Here() {
     ++lives;
-    ++present;
+    most = std::max(most, ++present);
   }
   ~Here() { --present; }
   Here(const Here&) = delete;
@@ -246,6 +248,24 @@ TEST_P(EvictionTest, TasksThatAreEvictedAllTheTimeDoTheSameWhereverTheProcessDie
         EXPECT_EQ(effects.back(), "after");
       });
   EXPECT_GT(crashes, 30u);
+}
+
+TEST_P(EvictionTest, ALogIsOpenedWithoutAllOfItsTasksInMemoryAtATime) {
+  world.host_options.hot_tasks = 10;
+  world.host_options.replay_tasks = 5;
+  world.live([&](Host& host) -> Task<void> {
+    for (int i = 0; i < 200; ++i) co_await host.start("signalled");
+    co_await sleep(1s);
+    co_await host.close();
+  });
+  most = 0;
+  world.live([&](Host& host) -> Task<void> {
+    co_await sleep(1s);
+    EXPECT_EQ(host.counts()[DurableStatus::running], 200u);
+    EXPECT_EQ(present, 10);
+    EXPECT_LE(most, 10 + 2 * 5 + 1) << "those that may stay, and two times those that are replayed";
+    co_await host.close();
+  });
 }
 
 }  // namespace eviction_test
