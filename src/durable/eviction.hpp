@@ -24,8 +24,8 @@ class Eviction {
   // The code waits, and has been shown everything that has come.
   void waits(FlowState& flow);
 
-  // While a log is opened: returns when there are few tasks more in memory than may stay, or none of
-  // them can go.
+  // While a log is opened: returns when there are few tasks more in memory than may stay, or none
+  // of them can go.
   Task<void> until_few();
 
   // ---- Coming back ----

@@ -11,7 +11,7 @@ namespace tiffany {
 namespace detail {
 struct KnownUpdate;
 struct UpdateHandler;
-}
+}  // namespace detail
 
 class Messages {
  public:

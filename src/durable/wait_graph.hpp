@@ -47,8 +47,8 @@ class ResultWait final : public detail::ParkingCall<ResultWait> {
   HostedTask* task_;
 };
 
-// Until an update is answered, or its task is gone. The answer of a handler that does not wait comes
-// while the task waits for something else, and is no edge.
+// Until an update is answered, or its task is gone. The answer of a handler that does not wait
+// comes while the task waits for something else, and is no edge.
 //
 // Cancel. Before start: answered when the answer is there, else Cancelled is thrown. While parked:
 // the wait is withdrawn. After completion: the answer is there; the next suspension throws.
