@@ -1,6 +1,7 @@
 #include "plan/command_step.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "base/utf8.hpp"
 #include "durable/flow_state.hpp"
+#include "tiffany/core/sleep.hpp"
 
 namespace tiffany::plan {
 namespace {
@@ -45,6 +47,49 @@ void read_outputs(std::string_view text, const std::vector<std::string>& names, 
   }
 }
 
+// Processes, descriptors or room on the disk that are missing may be there in a while.
+constexpr int kMostTries = 6;
+Duration pause_after(int tries) { return std::chrono::milliseconds(100) * (1 << tries); }
+
+// Empty: it was asked to end.
+Task<std::string> stop_problem(exec::CommandRunner* commands, Uuid id) {
+  std::string problem;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    if (tries > 0) co_await sleep(pause_after(tries));
+    problem.clear();
+    try {
+      co_await commands->stop(id);
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+    if (problem.empty()) break;
+  }
+  co_return problem;
+}
+
+// Throws for a command that has not begun. What has begun and cannot be attached to is stopped:
+// nobody takes its end any more.
+Task<exec::CommandResult> run_command_of(PlanServices* services, const CommandOrder* order) {
+  exec::CommandResult result;
+  std::string problem;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    if (tries > 0) co_await sleep(pause_after(tries));
+    problem.clear();
+    try {
+      result = co_await services->commands.run(order->id, order->spec);
+    } catch (const Error& error) {
+      if (has_not_begun(error.code())) throw;
+      problem = error.what();  // it has begun: run() with the same id attaches to it
+    }
+    if (problem.empty()) co_return result;
+  }
+  result.end = exec::CommandEnd::unknown;
+  result.why = problem;
+  const std::string stop = co_await stop_problem(&services->commands, order->id);
+  if (!stop.empty()) result.why += " It could not be stopped, either: " + stop;
+  co_return result;
+}
+
 // The locks are held from before the command begins until its end is known. All of it may be done
 // again after a crash: what the command has stays with it, and so does its end.
 Task<exec::CommandResult> run_locked(PlanServices* services, Uuid task, const CommandOrder* order) {
@@ -57,7 +102,7 @@ Task<exec::CommandResult> run_locked(PlanServices* services, Uuid task, const Co
   exec::CommandResult result;
   std::exception_ptr refused;
   try {
-    result = co_await services->commands.run(order->id, order->spec);
+    result = co_await run_command_of(services, order);
   } catch (const Error&) {
     refused = std::current_exception();  // it has not begun
   }
@@ -68,21 +113,23 @@ Task<exec::CommandResult> run_locked(PlanServices* services, Uuid task, const Co
 
 Task<CommandDone> attempt(PlanServices* services, Uuid task, const CommandOrder* order) {
   CommandDone done;
-  exec::CommandRunner& commands = services->commands;
   if (order->locks.empty()) {
-    done.result = co_await commands.run(order->id, order->spec);
+    done.result = co_await run_command_of(services, order);
   } else {
     done.result = co_await run_locked(services, task, order);
   }
-  if (done.result.ok() && !order->outputs.empty()) {
+  if (!done.result.ok() || order->outputs.empty()) co_return done;
+  try {
     const std::string text =
-        co_await commands.read(order->id, exec::CommandFile::outputs, kMostOutputs);
+        co_await services->commands.read(order->id, exec::CommandFile::outputs, kMostOutputs);
     if (text.size() >= kMostOutputs) {
       done.problem = "The command wrote more than " + std::to_string(kMostOutputs) +
                      " bytes to $TIFFANY_OUTPUT. Hand large things over in files.";
     } else {
       read_outputs(text, order->outputs, done);
     }
+  } catch (const Error& error) {
+    done.problem = error.what();
   }
   co_return done;
 }
@@ -104,6 +151,23 @@ class CommandStep final : public detail::KeptStep {
 };
 
 }  // namespace
+
+bool has_not_begun(Errc code) noexcept {
+  return code == Errc::command_failed || code == Errc::command_conflict ||
+         code == Errc::bad_argument || code == Errc::call_refused;
+}
+
+Task<void> stop_commands(exec::CommandRunner* commands, std::vector<Uuid> ids) {
+  std::string problem;
+  for (const Uuid& id : ids) {
+    const std::string each = co_await stop_problem(commands, id);
+    if (!each.empty()) problem = each;
+  }
+  if (!problem.empty()) {
+    throw Error(Errc::command_failed,
+                "The command could not be stopped, and is waited for: " + problem);
+  }
+}
 
 detail::BeginStepCall<CommandDone> begin_command(Flow& flow, PlanServices& services,
                                                  CommandOrder order) {

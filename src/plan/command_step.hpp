@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tiffany/base/error.hpp"
 #include "tiffany/durable/begin_step.hpp"
 #include "tiffany/durable/flow.hpp"
 #include "tiffany/exec/commands.hpp"
@@ -30,6 +31,13 @@ class CommandOrder {
   std::vector<std::string> outputs{};
   std::vector<std::string> locks{};
 };
+
+// What exec::CommandRunner::run throws when the command has not begun. After any other error nobody
+// knows how far the command came.
+bool has_not_begun(Errc code) noexcept;
+// Asks each of the commands to end, with pauses between the tries. Errc::command_failed: some could
+// not be asked.
+Task<void> stop_commands(exec::CommandRunner* commands, std::vector<Uuid> ids);
 
 // co_await begin_command(...) gives a handle.
 detail::BeginStepCall<CommandDone> begin_command(Flow& flow, PlanServices& services,

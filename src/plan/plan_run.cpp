@@ -69,7 +69,7 @@ Durable<void> PlanRun::run_phase(const std::vector<Step>& steps, const char* nam
 }
 
 Durable<void> PlanRun::stop_all() {
-  std::vector<const Unit*> running;
+  std::vector<Unit*> running;
   for (const auto& unit : units_) {
     if (unit->state == UnitState::running) running.push_back(unit.get());
     if (unit->state == UnitState::waiting) {
@@ -80,15 +80,22 @@ Durable<void> PlanRun::stop_all() {
       unit->approval = {};
     }
   }
+  std::string problem;
   if (!running.empty()) {
-    exec::CommandRunner& commands = services_.commands;
-    co_await flow_.step("stop", [&]() -> Task<void> {
-      for (const Unit* const unit : running) co_await commands.stop(unit->command);
-    });
+    std::vector<Uuid> ids;
+    for (const Unit* const unit : running) ids.push_back(unit->command);
+    try {
+      co_await flow_.step("stop", [&] { return stop_commands(&services_.commands, ids); });
+    } catch (const Error& error) {  // then the commands end by themselves, and are waited for
+      problem = error.what();
+    }
+    for (Unit* const unit : running) unit->text = problem;
   }
-  // Not in the step: who waits again after a crash is told again.
+  // Not in the step: who waits again after a crash is told again. One that could not be stopped
+  // would begin without its locks.
   for (const Unit* const unit : running) {
-    if (!unit->step->locks.empty() && !unit->arrived()) services_.locks.withdraw(unit->command);
+    if (!problem.empty() || unit->step->locks.empty() || unit->arrived()) continue;
+    services_.locks.withdraw(unit->command);
   }
   while (!active_.empty()) {
     co_await flow_.wait_until([&] { return arrived(); });
@@ -119,15 +126,18 @@ Durable<void> PlanRun::begin(Unit& unit) {
     end(unit, UnitState::failed, error.what());
     co_return;
   }
-  unit.command = command_id(flow_.id(), unit.name, ++unit.attempts);
+  order.unit = unit.name;
+  order.id = command_id(flow_.id(), unit.name, unit.attempts + 1);
+  order.outputs = unit.step->outputs;
+  order.locks = unit.step->locks;
+  const Uuid id = order.id;
+  unit.running = co_await begin_command(flow_, services_, std::move(order));
+  // Only now: a cancel that comes first throws there, and has begun nothing.
+  ++unit.attempts;
+  unit.command = id;
   set_state(unit, UnitState::running);
   ++running_;
   held_.insert(unit.step->locks.begin(), unit.step->locks.end());
-  order.unit = unit.name;
-  order.id = unit.command;
-  order.outputs = unit.step->outputs;
-  order.locks = unit.step->locks;
-  unit.running = co_await begin_command(flow_, services_, std::move(order));
 }
 
 Durable<void> PlanRun::begin_approval(Unit& unit) {
@@ -139,9 +149,9 @@ Durable<void> PlanRun::begin_approval(Unit& unit) {
       unit.timer = co_await flow_.timer(std::chrono::milliseconds(unit.step->timeout_ms));
     }
   }
+  unit.approval = co_await flow_.promise<Approval>("approve " + unit.name);
   ++unit.attempts;
   set_state(unit, UnitState::approval);
-  unit.approval = co_await flow_.promise<Approval>("approve " + unit.name);
 }
 
 Durable<void> PlanRun::take_what_came(bool may_go_on) {
@@ -169,9 +179,14 @@ Durable<void> PlanRun::take_command(Unit& unit, bool may_go_on) {
     problem = done.result.ok() ? done.problem : done.result.text();
   } catch (const DurableCancelled&) {
     throw;
+  } catch (const RecordedFailure& failure) {
+    problem = failure.what();
+    const std::optional<Errc> cause = failure.cause();
+    done.result.end =
+        cause && has_not_begun(*cause) ? exec::CommandEnd::not_started : exec::CommandEnd::unknown;
   } catch (const Error& error) {
     problem = error.what();
-    done.result.end = exec::CommandEnd::exited;  // it was refused, and has not begun
+    done.result.end = exec::CommandEnd::unknown;
   }
   unit.running = {};
   --running_;
@@ -203,6 +218,7 @@ Durable<void> PlanRun::take_command(Unit& unit, bool may_go_on) {
 }
 
 Durable<void> PlanRun::pause(Unit& unit, Duration length) {
+  // Before the timer: no command runs, also when a cancel comes there.
   set_state(unit, UnitState::pausing);
   unit.timer = co_await flow_.timer(length);
 }

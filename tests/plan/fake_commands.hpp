@@ -5,9 +5,11 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tiffany/base/error.hpp"
 #include "tiffany/durable/crash_test.hpp"
 #include "tiffany/exec/commands.hpp"
 #include "tiffany/tiffany.hpp"
@@ -21,6 +23,9 @@ struct FakeEnd {
   bool silent = false;  // without a sentence
   std::chrono::milliseconds takes{10};
   std::string outputs{};
+  // Thrown by run() in the place of an end, so often; command_failed: before the command begins.
+  std::optional<Errc> refused{};
+  int refusals = 1'000'000;
 };
 
 class FakeCommands final : public exec::CommandRunner {
@@ -32,6 +37,7 @@ class FakeCommands final : public exec::CommandRunner {
   std::map<Uuid, exec::CommandSpec> specs;
   int running = 0;
   int most_running = 0;
+  int broken_stops = 0;  // so many calls of stop() fail
 
   void clear() {
     begun.clear();
@@ -39,6 +45,7 @@ class FakeCommands final : public exec::CommandRunner {
     specs.clear();
     ends_.clear();
     stops_.clear();
+    how_.clear();
     outputs_.clear();
     uses_.clear();
     most_running = 0;
@@ -53,6 +60,9 @@ class FakeCommands final : public exec::CommandRunner {
       const std::size_t use = uses_[name]++;
       how_[id] = all.empty() ? FakeEnd() : all[std::min(use, all.size() - 1)];
     }
+    if (how_[id].refused && how_[id].refusals-- > 0) {
+      throw Error(*how_[id].refused, "The disk has a scratch.");
+    }
     const FakeEnd how = how_[id];
     const Running counted(*this);
     for (auto left = how.takes; left.count() > 0 && stops_.count(id) == 0;
@@ -64,6 +74,10 @@ class FakeCommands final : public exec::CommandRunner {
     co_return ends_[id];
   }
   Task<void> stop(Uuid id) override {
+    if (broken_stops > 0 && CrashTest::alive()) {
+      --broken_stops;
+      throw Error(Errc::command_failed, "There is no room for a process.");
+    }
     if (CrashTest::alive() && stops_.insert({id, true}).second) {
       stopped.push_back(specs[id].argv.empty() ? "never begun" : specs[id].argv.back());
     }
