@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tiffany/base/error.hpp"
+#include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/io/descriptor.hpp"
 #include "tiffany/io/directory.hpp"
@@ -28,20 +29,33 @@ namespace {
 
 constexpr std::size_t kMostOfAFile = std::size_t{4} << 20;
 
-// These files are small and were written a moment ago, or are in /proc: reading them here is
-// shorter than handing it over.
-std::optional<std::string> small_file(const std::string& path, std::size_t most = kMostOfAFile) {
+// None: there is no such file. A command may have put anything into its directory: what is no file
+// is refused, and neither opened with a wait nor followed.
+std::optional<Descriptor> open_plain(const std::string& path) {
   WorldFiles& files = World::current().files();
-  const int file = files.open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
+  Descriptor file(files.open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (!file) {
     if (errno == ENOENT || errno == ENOTDIR || errno == ESRCH) return std::nullopt;
     throw_io_error("open", path);
   }
-  const Descriptor owned(file);
+  struct stat about{};
+  if (files.status(file.fd(), about) != 0) throw_io_error("look at", path);
+  if (!S_ISREG(about.st_mode)) {
+    throw Error(Errc::command_damaged, path + " is no file, and is not read.");
+  }
+  return file;
+}
+
+// These files are small and were written a moment ago, or are in /proc: reading them here is
+// shorter than handing it over.
+std::optional<std::string> small_file(const std::string& path) {
+  const std::optional<Descriptor> file = open_plain(path);
+  if (!file) return std::nullopt;
   std::string text;
-  std::string room(std::min<std::size_t>(most, 64 * 1024), '\0');
-  while (text.size() < most) {
-    const ssize_t n = files.read(file, room.data(), std::min(room.size(), most - text.size()));
+  std::string room(std::size_t{64} * 1024, '\0');
+  while (text.size() < kMostOfAFile) {
+    const ssize_t n = World::current().files().read(
+        file->fd(), room.data(), std::min(room.size(), kMostOfAFile - text.size()));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == ESRCH) return std::nullopt;  // a process that has ended, in /proc
     if (n < 0) throw_io_error("read", path);
@@ -50,6 +64,12 @@ std::optional<std::string> small_file(const std::string& path, std::size_t most 
   }
   return text;
 }
+
+bool exists(const std::string& path) {
+  return World::current().files().access(path.c_str(), F_OK) == 0 ||
+         (errno != ENOENT && errno != ENOTDIR);
+}
+bool has_begun(const std::string& at) { return exists(at + "/supervisor"); }
 
 template <class T>
 std::optional<T> record_in(const std::string& path) {
@@ -64,18 +84,14 @@ std::optional<T> record_in(const std::string& path) {
   }
 }
 
-std::uint64_t start_of(std::int64_t process) {
-  const std::string text =
-      small_file("/proc/" + std::to_string(process) + "/stat").value_or(std::string());
-  std::size_t at = text.rfind(')');  // the name may have blanks
-  constexpr int kStartTime = 22;     // proc(5)
-  for (int i = 2; i < kStartTime && at != std::string::npos; ++i) at = text.find(' ', at + 1);
-  return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + 1, nullptr, 10);
+bool is_of_this_boot(const SupervisorMark& mark) {
+  const std::string id = small_file("/proc/sys/kernel/random/boot_id").value_or(std::string());
+  return mark.boot == id.substr(0, id.find('\n'));
 }
 
 // Nothing: that process is not there any more.
 Descriptor handle_of(const SupervisorMark& mark) {
-  if (mark.pid <= 1) return {};
+  if (mark.pid <= 1 || !is_of_this_boot(mark)) return {};
   WorldProcesses& processes = World::current().processes();
   Descriptor handle(processes.open_handle(static_cast<pid_t>(mark.pid)));
   if (!handle) {
@@ -83,12 +99,19 @@ Descriptor handle_of(const SupervisorMark& mark) {
     throw_io_error("open", "the process " + std::to_string(mark.pid));
   }
   // After the handle: from here on the number cannot become that of another process unnoticed.
-  if (start_of(mark.pid) != mark.started) return {};
+  const std::optional<std::string> stat = small_file("/proc/" + std::to_string(mark.pid) + "/stat");
+  if (!stat || start_in_stat(*stat) != mark.started) return {};
   return handle;
 }
 
 void require_same(const std::string& at, const CommandSpec& spec) {
-  const auto before = record_in<CommandSpec>(at + "/spec.json");
+  std::optional<CommandSpec> before;
+  try {
+    before = record_in<CommandSpec>(at + "/spec.json");
+  } catch (const Error&) {
+    if (has_begun(at)) throw;
+    return;  // what was half written for a command that never began is written anew
+  }
   if (!before || (before->argv == spec.argv && before->directory == spec.directory)) return;
   throw Error(Errc::command_conflict,
               "The id of the command in " + at +
@@ -145,11 +168,6 @@ Command begin_call(const std::string& program, const std::string& at, const Comm
   return command;
 }
 
-bool is_there(const std::string& path) {
-  struct stat about{};
-  return World::current().files().status(path.c_str(), about) == 0;
-}
-
 constexpr std::size_t kLongestSocketPath = 107;  // sockaddr_un
 
 // What the forker, or the supervisor that it forked, says until it ends; empty: there is no forker,
@@ -179,31 +197,74 @@ Task<void> call_supervisor(Command command, std::string input) {
               said.empty() ? "tiffany-run ended with " + done.status.text() + "." : said);
 }
 
+// The contract of run(): command_failed is for what has not begun, and for nothing else.
+[[noreturn]] void throw_by_begin(const std::string& at, const Error& error) {
+  const Errc code = error.code();
+  if (code == Errc::command_conflict || code == Errc::command_damaged) throw;
+  if (!has_begun(at)) throw Error(Errc::command_failed, error.what());
+  if (code != Errc::command_failed) throw;
+  throw Error(Errc::io_failed,
+              "The command in " + at + " has begun, and its end cannot be taken: " + error.what());
+}
+
+bool is_unneeded(const std::string& at, const Commands::Needed& needed) {
+  const bool ended = exists(at + "/exit.json");
+  if (has_begun(at) && !ended) return false;  // it runs, or its task settles it
+  const auto spec = record_in<CommandSpec>(at + "/spec.json");
+  const std::optional<Uuid> owner =
+      spec && spec->owner ? Uuid::parse(*spec->owner) : std::optional<Uuid>();
+  if (!owner) return false;
+  const auto end = record_in<CommandResult>(at + "/exit.json");
+  return !needed(*owner, end ? end->ended_us : 0);
+}
+
+// One that cannot be removed does not keep the others.
+struct Removal {
+  std::size_t done = 0;
+  std::size_t failed = 0;
+  std::string problem{};
+
+  void fail(const Error& error) {
+    ++failed;
+    if (problem.empty()) problem = error.what();
+  }
+  std::size_t count() const {
+    if (failed == 0) return done;
+    throw Error(
+        Errc::command_failed,
+        std::to_string(failed) + " of " + std::to_string(failed + done) +
+            " commands that nobody needs any more could not be removed. The first: " + problem);
+  }
+};
+
 }  // namespace
 
 Task<CommandResult> Commands::run(Uuid id, CommandSpec spec) {
   require_sense(spec);
   const std::string at = directory_ + "/" + id.text();
-  if (!is_there(at)) {
-    const std::optional<CommandResult> end = co_await fork_one(at, spec);
-    if (end) co_return *end;
-  }
-  require_same(at, spec);
-  // Begun, waited for, settled: more rounds mean that supervisors are killed faster than they can
-  // say so.
-  for (int round = 0; round < 100; ++round) {
-    if (const auto end = record_in<CommandResult>(at + "/exit.json")) co_return *end;
-    if (const auto mark = record_in<SupervisorMark>(at + "/supervisor")) {
-      const Descriptor process = handle_of(*mark);
-      // One that has ended may stay in the table of processes for as long as nobody reaps it.
-      if (process) co_await readable(process);
-      if (const auto end = record_in<CommandResult>(at + "/exit.json")) co_return *end;
+  try {
+    if (!exists(at)) {
+      const std::optional<CommandResult> end = co_await fork_one(at, spec);
+      if (end) co_return *end;
     }
-    co_await call_supervisor(begin_call(program_, at, spec), to_json(spec));
+    require_same(at, spec);
+    // Begun; waited for; settled, if its supervisor was killed.
+    for (int round = 0; round < 4; ++round) {
+      if (const auto end = record_in<CommandResult>(at + "/exit.json")) co_return *end;
+      if (const auto mark = record_in<SupervisorMark>(at + "/supervisor")) {
+        const Descriptor process = handle_of(*mark);
+        // One that has ended may stay in the table of processes for as long as nobody reaps it.
+        if (process) co_await readable(process);
+        if (const auto end = record_in<CommandResult>(at + "/exit.json")) co_return *end;
+      }
+      co_await call_supervisor(begin_call(program_, at, spec), to_json(spec));
+    }
+  } catch (const Error& error) {
+    throw_by_begin(at, error);
   }
-  throw Error(Errc::command_failed, "The command in " + at +
-                                        " has neither a supervisor nor an end, although "
-                                        "tiffany-run was called again and again.");
+  throw Error(Errc::io_failed, "The command in " + at +
+                                   " has neither a supervisor nor an end, although tiffany-run "
+                                   "was called again and again.");
 }
 
 // A new command costs a fork of a small process that is there already, and not an exec of one.
@@ -246,31 +307,76 @@ std::string Commands::path(const Uuid& id, CommandFile which) const {
 }
 
 Task<std::string> Commands::read(Uuid id, CommandFile which, std::size_t most) {
-  co_return small_file(path(id, which), most).value_or(std::string());
+  std::string text;
+  std::optional<Descriptor> found = open_plain(path(id, which));
+  if (!found) co_return text;
+  const File file(std::move(*found));
+  constexpr std::size_t kPart = std::size_t{256} * 1024;
+  while (text.size() < most) {
+    const std::size_t before = text.size();
+    text.resize(before + std::min(kPart, most - before));
+    const Room room(text.data() + before, text.size() - before);
+    const std::size_t n = co_await file.read_at(before, room);
+    text.resize(before + n);
+    if (n == 0) break;
+  }
+  co_return text;
 }
 
 Task<void> Commands::forget(Uuid id) {
   co_await call_supervisor(Command(program_).arg("forget").arg(directory_ + "/" + id.text()), "");
 }
 
-Task<std::size_t> Commands::sweep(std::set<Uuid> keep) {
-  std::size_t count = 0;
-  struct stat about{};
-  if (World::current().files().status(directory_.c_str(), about) != 0) co_return count;
-  const std::vector<DirectoryEntry> all = co_await list_directory(directory_);
-  for (const DirectoryEntry& entry : all) {
-    const std::optional<Uuid> id = Uuid::parse(entry.name());
-    if (!id || keep.count(*id) != 0) continue;
-    const std::string at = directory_ + "/" + id->text();
+// What has neither begun nor ended by itself is ended first, so that nothing of it goes on.
+Task<void> Commands::end_and_forget(Uuid id) {
+  const std::string at = directory_ + "/" + id.text();
+  if (has_begun(at) && !exists(at + "/exit.json")) {
     const auto spec = record_in<CommandSpec>(at + "/spec.json");
-    if (spec && !record_in<CommandResult>(at + "/exit.json")) {
-      co_await stop(*id);
-      static_cast<void>(co_await run(*id, *spec));
-    }
-    co_await forget(*id);
-    ++count;
+    co_await stop(id);
+    if (spec) static_cast<void>(co_await run(id, *spec));
   }
-  co_return count;
+  co_await forget(id);
+}
+
+Task<std::vector<Uuid>> Commands::all() const {
+  std::vector<Uuid> ids;
+  if (!exists(directory_)) co_return ids;
+  const std::vector<DirectoryEntry> entries = co_await list_directory(directory_);
+  for (const DirectoryEntry& entry : entries) {
+    if (const std::optional<Uuid> id = Uuid::parse(entry.name())) ids.push_back(*id);
+  }
+  co_return ids;
+}
+
+Task<std::size_t> Commands::sweep(std::set<Uuid> keep) {
+  Removal removal;
+  const std::vector<Uuid> ids = co_await all();
+  for (const Uuid& id : ids) {
+    if (keep.count(id) != 0) continue;
+    try {
+      co_await end_and_forget(id);
+      ++removal.done;
+    } catch (const Error& error) {
+      removal.fail(error);
+    }
+  }
+  co_return removal.count();
+}
+
+Task<std::size_t> Commands::forget_unneeded(Needed needed) {
+  Removal removal;
+  const std::vector<Uuid> ids = co_await all();
+  for (const Uuid& id : ids) {
+    co_await yield();  // there may be very many
+    try {
+      if (!is_unneeded(directory_ + "/" + id.text(), needed)) continue;
+      co_await forget(id);
+      ++removal.done;
+    } catch (const Error& error) {
+      removal.fail(error);
+    }
+  }
+  co_return removal.count();
 }
 
 }  // namespace tiffany::exec

@@ -11,6 +11,7 @@
 #include <map>
 #include <string_view>
 
+#include "tiffany/base/environment.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/engine/spawn.hpp"
@@ -32,14 +33,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   for (std::string& word : words) out.push_back(word.data());
   out.push_back(nullptr);
   return out;
-}
-
-// What a program needs to find its way: no secrets are kept under these names.
-bool is_basic(std::string_view name) noexcept {
-  constexpr std::array<std::string_view, 10> kBasics = {
-      "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM"};
-  return name.starts_with("LC_") ||
-         std::find(kBasics.begin(), kBasics.end(), name) != kBasics.end();
 }
 
 // Errors name the command, and a command may carry a book in its arguments.
@@ -148,7 +141,7 @@ std::vector<std::string> Command::environment() const {
   for (; inherits_ != Inherits::nothing && *each != nullptr; ++each) {
     const std::string_view entry = *each;
     const std::string_view name = entry.substr(0, entry.find('='));
-    if (inherits_ == Inherits::basics && !is_basic(name)) continue;
+    if (inherits_ == Inherits::basics && !is_basic_variable(name)) continue;
     if (set.find(name) == set.end()) all.emplace_back(entry);
   }
   for (const auto& [name, value] : set) all.push_back(name + "=" + value);

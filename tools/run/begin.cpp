@@ -15,6 +15,11 @@
 namespace tiffany::supervisor {
 namespace {
 
+bool is_there(const exec::SupervisorMark& mark) {
+  if (mark.pid <= 1 || mark.boot != boot_id()) return false;
+  return handle_of({static_cast<pid_t>(mark.pid), mark.started}).get() >= 0;
+}
+
 // A command that began, whose supervisor is not there any more.
 void settle(const CommandDirectory& directory) {
   const exec::SupervisorMark mark = mark_in(directory);
@@ -43,7 +48,10 @@ exec::SupervisorMark mark_in(const CommandDirectory& directory) {
 
 Standing take(CommandDirectory& directory, const exec::CommandSpec& spec, std::string_view text) {
   if (spec.argv.empty()) throw Refusal("A command needs at least the name of a program.");
-  if (!directory.lock()) return Standing::taken;
+  if (!directory.lock()) {
+    if (is_there(mark_in(directory))) return Standing::taken;
+    directory.wait_for_lock();  // another one is about to begin it
+  }
   if (directory.has("exit.json")) return Standing::over;
   if (directory.has("supervisor")) {
     settle(directory);

@@ -80,10 +80,18 @@ bool write_all(int fd, std::string_view bytes) noexcept {
 }
 
 std::optional<std::string> read_all(int directory, const char* name, std::size_t most) {
-  const Fd file(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  // A command may have put anything into its directory: neither is a fifo waited for, nor a link
+  // followed there. Elsewhere a link is as good as a file, as for a secret.
+  const int links = directory == AT_FDCWD ? 0 : O_NOFOLLOW;
+  const Fd file(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | links));
   if (file.get() < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     refuse("open", name);
+  }
+  struct stat about{};
+  if (fstat(file.get(), &about) != 0) refuse("look at", name);
+  if (!S_ISREG(about.st_mode)) {
+    throw Refusal(std::string("tiffany-run does not read ") + name + ", which is no file.");
   }
   std::string text;
   std::array<char, 4096> room{};
@@ -115,6 +123,12 @@ bool CommandDirectory::lock() {
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK) return false;
   refuse("lock", path_ + "/lock");
+}
+
+void CommandDirectory::wait_for_lock() {
+  while (flock(lock_.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) refuse("lock", path_ + "/lock");
+  }
 }
 
 bool CommandDirectory::has(const char* name) const { return faccessat(fd(), name, F_OK, 0) == 0; }

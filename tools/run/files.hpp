@@ -42,6 +42,8 @@ class CommandDirectory {
 
   // False: another process has it. Held until this process and those it forked have ended.
   bool lock();
+  // After a lock() that gave false: until the other process has ended.
+  void wait_for_lock();
   bool has(const char* name) const;
   std::optional<std::string> read(const char* name) const;
   // In place of the old one, or not at all. `synced`: on the disk, with its name.

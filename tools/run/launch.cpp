@@ -15,20 +15,12 @@
 #include <string_view>
 
 #include "processes.hpp"
+#include "tiffany/base/environment.hpp"
 
 namespace tiffany::supervisor {
 namespace {
 
 constexpr std::size_t kLongestSecret = 64 * 1024;
-
-// The same names as in io/process.hpp: no secrets are kept under these.
-bool is_basic(std::string_view name) noexcept {
-  for (const std::string_view basic :
-       {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM"}) {
-    if (name == basic) return true;
-  }
-  return name.starts_with("LC_");
-}
 
 std::string value_of(const exec::Secret& secret) {
   const std::string of = "the secret of the variable " + secret.name;
@@ -157,7 +149,7 @@ std::vector<std::string> environment_of(const exec::CommandSpec& spec,
     const std::string_view entry = *each;
     const std::size_t equals = entry.find('=');
     const std::string_view name = entry.substr(0, equals);
-    if (equals != std::string_view::npos && is_basic(name)) {
+    if (equals != std::string_view::npos && is_basic_variable(name)) {
       all[std::string(name)] = entry.substr(equals + 1);
     }
   }

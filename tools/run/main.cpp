@@ -11,7 +11,6 @@
 // 0, or 1 with a sentence on standard error. See docs/decisions/0027-supervised-commands.md.
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +25,7 @@
 
 #include "begin.hpp"
 #include "files.hpp"
+#include "forget.hpp"
 #include "forker.hpp"
 #include "processes.hpp"
 #include "tiffany/base/codec.hpp"
@@ -39,28 +39,7 @@ int stop(const std::string& path) {
   directory.make("stop", true);
   const exec::SupervisorMark mark = mark_in(directory);
   if (mark.pid <= 1 || mark.boot != boot_id() || directory.has("exit.json")) return 0;
-  const Fd process(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(mark.pid), 0)));
-  if (process.get() < 0) return 0;
-  if (start_of(static_cast<pid_t>(mark.pid)) != mark.started) return 0;  // another one by now
-  syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0);
-  return 0;
-}
-
-int forget(const std::string& path) {
-  if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) return 0;
-  CommandDirectory directory(path);
-  if (!directory.lock()) {
-    throw Refusal("The command in " + path +
-                  " runs. Stop it and take its end before it is forgotten.");
-  }
-  // The end goes late: what a crash leaves in between has still ended.
-  for (const char* const name :
-       {"out", "err", "out.tail", "out.tail.old", "err.tail", "err.tail.old", "outputs",
-        "outputs.new", "spec.json.new", "supervisor.new", "exit.json.new", "spec.json",
-        "supervisor", "exit.json", "stop", "lock"}) {
-    if (unlinkat(directory.fd(), name, 0) != 0 && errno != ENOENT) refuse("remove", name);
-  }
-  if (rmdir(directory.path().c_str()) != 0) refuse("remove", directory.path());
+  send({{static_cast<pid_t>(mark.pid), mark.started}}, SIGTERM);
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -12,6 +13,7 @@
 #include <memory>
 
 #include "files.hpp"
+#include "tiffany/exec/command_spec.hpp"
 
 namespace tiffany::supervisor {
 namespace {
@@ -40,53 +42,55 @@ std::string about(pid_t process, const char* what) {
   }
 }
 
-// The fields of /proc/<pid>/stat behind the name, which may have blanks and brackets: the first is
-// number 3 of proc(5).
-std::string field(pid_t process, int number) {
-  const std::string text = about(process, "stat");
-  std::size_t at = text.rfind(')');
-  for (int i = 2; i < number && at != std::string::npos; ++i) at = text.find(' ', at + 1);
-  if (at == std::string::npos) return "";
-  return text.substr(at + 1, text.find(' ', at + 1) - at - 1);
-}
-
 }  // namespace
 
-std::vector<pid_t> descendants() {
-  std::multimap<pid_t, pid_t> children;
+std::vector<Process> descendants() {
+  std::multimap<pid_t, Process> children;
   for_each_process([&](pid_t process) {
-    const std::string parent = field(process, 4);
-    if (!parent.empty()) {
-      children.emplace(static_cast<pid_t>(std::strtol(parent.c_str(), nullptr, 10)), process);
-    }
+    const std::string stat = about(process, "stat");
+    const std::string parent(exec::field_of_stat(stat, 4));
+    if (parent.empty()) return;
+    children.emplace(static_cast<pid_t>(std::strtol(parent.c_str(), nullptr, 10)),
+                     Process{process, exec::start_in_stat(stat)});
   });
-  std::vector<pid_t> found{getpid()};
+  std::vector<Process> found{{getpid(), 0}};
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto [first, last] = children.equal_range(found[i]);
+    const auto [first, last] = children.equal_range(found[i].id);
     for (auto at = first; at != last; ++at) found.push_back(at->second);
   }
   found.erase(found.begin());
   return found;
 }
 
-std::vector<pid_t> marked(const std::string& id) {
+std::vector<Process> marked(const std::string& id) {
   const std::string entry = std::string(kMarker) + "=" + id;
-  std::vector<pid_t> found;
+  std::vector<Process> found;
   for_each_process([&](pid_t process) {
     if (process == getpid()) return;
+    const Process known{process, start_of(process)};  // before the environment: it is of this one
     const std::string all = '\0' + about(process, "environ") + '\0';
-    if (all.find('\0' + entry + '\0') != std::string::npos) found.push_back(process);
+    if (all.find('\0' + entry + '\0') != std::string::npos) found.push_back(known);
   });
   return found;
 }
 
-void send(const std::vector<pid_t>& to, int signal) noexcept {
-  for (const pid_t process : to) kill(process, signal);
+Fd handle_of(const Process& process) {
+  Fd handle(static_cast<int>(syscall(SYS_pidfd_open, process.id, 0)));
+  // After the handle: from here on the number cannot become that of another process unnoticed.
+  if (handle.get() >= 0 && start_of(process.id) != process.started) handle.close();
+  return handle;
+}
+
+void send(const std::vector<Process>& to, int signal) {
+  for (const Process& process : to) {
+    const Fd handle = handle_of(process);
+    if (handle.get() >= 0) syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);
+  }
 }
 
 bool kill_marked(const std::string& id) {
   for (int round = 0; round < 200; ++round) {
-    const std::vector<pid_t> left = marked(id);
+    const std::vector<Process> left = marked(id);
     if (left.empty()) return true;
     send(left, SIGKILL);
     poll(nullptr, 0, 10);
@@ -94,8 +98,6 @@ bool kill_marked(const std::string& id) {
   return false;
 }
 
-std::uint64_t start_of(pid_t process) {
-  return std::strtoull(field(process, 22).c_str(), nullptr, 10);
-}
+std::uint64_t start_of(pid_t process) { return exec::start_in_stat(about(process, "stat")); }
 
 }  // namespace tiffany::supervisor

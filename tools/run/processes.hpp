@@ -8,20 +8,31 @@
 #include <string>
 #include <vector>
 
+#include "files.hpp"
+
 namespace tiffany::supervisor {
 
 inline constexpr const char* kMarker = "TIFFANY_COMMAND";
 
+// A process as it was found. Its number alone may be that of another one a moment later.
+struct Process {
+  pid_t id = 0;
+  std::uint64_t started = 0;
+};
+
 // Everything below this process. A child that leaves its group or its session stays here: this
 // process is a subreaper.
-std::vector<pid_t> descendants();
+std::vector<Process> descendants();
 // Those with kMarker=<id> in their environment, this process not counted. A process that has
 // cleared its environment is not found.
-std::vector<pid_t> marked(const std::string& id);
-void send(const std::vector<pid_t>& to, int signal) noexcept;
+std::vector<Process> marked(const std::string& id);
+// To those that are still what they were when they were found.
+void send(const std::vector<Process>& to, int signal);
+// A descriptor of that process; none when it has ended.
+Fd handle_of(const Process& process);
 // Kills what is marked until nothing is left. False: something is left after two seconds.
 bool kill_marked(const std::string& id);
-// When a process began, in ticks since the machine did; 0: there is no such process.
+// When a process began, in ticks since the machine did; zero: there is no such process.
 std::uint64_t start_of(pid_t process);
 
 }  // namespace tiffany::supervisor

@@ -3,6 +3,7 @@
 // module base, because tiffany-run is made of no more.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -60,8 +61,8 @@ class CommandSpec {
 
   std::vector<std::string> argv{};
   std::string directory{};  // empty: the one of the program
-  // In addition to PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ, TMPDIR of the program, which
-  // are all that is inherited.
+  // In addition to PATH, HOME, USER, LOGNAME, SHELL, LANG, LANGUAGE, LC_*, TZ, TMPDIR and TERM of
+  // the program, which are all that is inherited.
   std::vector<std::pair<std::string, std::string>> environment{};
   std::vector<Secret> secrets{};
   CommandLimits limits{};
@@ -72,9 +73,12 @@ class CommandSpec {
   // Each fact is on the disk before the next one begins. Without it a power cut may make a command
   // that had ended begin again, which only commands that may run twice allow.
   bool synced = true;
+  // The id of the durable task that the command is for: the directory of the command is kept as
+  // long as that task.
+  std::optional<std::string> owner{};
 };
 TIFFANY_JSON(CommandSpec, argv, directory, environment, secrets, limits, output_bytes, timeout_ms,
-             grace_ms, synced);
+             grace_ms, synced, owner);
 
 enum class CommandEnd : std::uint8_t {
   exited,       // by itself: `code`
@@ -112,6 +116,21 @@ struct SupervisorMark {
   std::int64_t begun_us = 0;
 };
 TIFFANY_JSON(SupervisorMark, pid, started, boot, begun_us);
+
+// A field of /proc/<pid>/stat, by its number in proc(5), from 3 on; empty: the text has none.
+inline std::string_view field_of_stat(std::string_view text, int number) noexcept {
+  std::size_t at = text.rfind(')');  // the name of the program may have blanks and brackets
+  for (int i = 2; i < number && at != std::string_view::npos; ++i) at = text.find(' ', at + 1);
+  if (at == std::string_view::npos) return {};
+  return text.substr(at + 1, text.find(' ', at + 1) - at - 1);
+}
+// SupervisorMark::started of the process with that text; zero: the text is none of a process.
+inline std::uint64_t start_in_stat(std::string_view text) noexcept {
+  std::uint64_t ticks = 0;
+  const std::string_view field = field_of_stat(text, 22);
+  std::from_chars(field.data(), field.data() + field.size(), ticks);
+  return ticks;
+}
 
 // What a program asks the forker of tiffany-run for, before the text of the CommandSpec, and the
 // first byte of what it answers (tools/run/forker.hpp).

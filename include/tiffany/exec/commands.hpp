@@ -13,10 +13,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/engine/task.hpp"
@@ -32,7 +34,9 @@ class CommandRunner {
   virtual ~CommandRunner() = default;
   // Begins the command of that id, or attaches to it, and waits for its end. A command that cannot
   // be begun, by a full disk or a missing secret, is an Error (Errc::command_failed), and has not
-  // begun. Errc::command_conflict: the id is that of a command with other words.
+  // begun. Errc::command_conflict: the id is that of a command with other words. After any other
+  // Error but Errc::bad_argument the command may have begun, and run() with the same id may attach
+  // to it.
   //
   // Cancel. Before start: nothing is begun. While parked: the wait is given up, and the command
   // goes on; run() with the same id attaches to it, stop() ends it. After completion: the result is
@@ -43,6 +47,7 @@ class CommandRunner {
   // `stopped`. One that has ended stays as it is. Cancel: the request is made, or not.
   virtual Task<void> stop(Uuid id) = 0;
   // The first `most` bytes of what the command wrote; empty when it wrote nothing.
+  // Errc::command_damaged: the command put something there that is no file.
   virtual Task<std::string> read(Uuid id, CommandFile which, std::size_t most) = 0;
   // The path of that, for people.
   virtual std::string path(const Uuid& id, CommandFile which) const = 0;
@@ -60,11 +65,18 @@ class Commands final : public CommandRunner {
   std::string path(const Uuid& id, CommandFile which) const override;
 
   // Removes everything of a command that has ended, or has not begun; nothing when there is none.
+  // Directories that the command made there are removed with what is in them.
   // One that runs is refused (Errc::command_failed): stop it, and take its end first. Cancel: the
   // directory is removed, or a part of it; forget it again.
   Task<void> forget(Uuid id);
   // Stops, awaits and forgets every command whose id is not in `keep`; gives how many there were.
+  // One that cannot be removed does not keep the others; Errc::command_failed at the end.
   Task<std::size_t> sweep(std::set<Uuid> keep);
+  // Forgets what does not run, has an owner, and is not needed, as `needed` says: the owner, and
+  // when the command ended in microseconds since 1970, zero when it did not. Gives how many;
+  // failures are as those of sweep().
+  using Needed = std::function<bool(const Uuid& owner, std::int64_t ended_us)>;
+  Task<std::size_t> forget_unneeded(Needed needed);
 
  private:
   struct Starting {
@@ -73,6 +85,8 @@ class Commands final : public CommandRunner {
     bool& flag;
   };
   Task<std::optional<CommandResult>> fork_one(std::string at, const CommandSpec& spec);
+  Task<void> end_and_forget(Uuid id);
+  Task<std::vector<Uuid>> all() const;
 
   std::string directory_;
   std::string program_;
