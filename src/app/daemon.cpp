@@ -28,6 +28,7 @@
 #include "tiffany/io/tls.hpp"
 #include "tiffany/observe/collectors.hpp"
 #include "tiffany/observe/log.hpp"
+#include "tiffany/plan/command_retention.hpp"
 #include "tiffany/plan/run.hpp"
 #include "tiffany/serve/http_server.hpp"
 #include "tiffany/structure/blocks.hpp"
@@ -284,6 +285,8 @@ class Daemon {
     std::fflush(stdout);
     co_await notify("READY=1\nSTATUS=serving");
     all.spawn(feed_watchdog).named("watchdog of systemd");
+    const std::uint64_t days = settings_.number("archive_days");
+    all.spawn(plan::forget_old_commands_hourly, &commands_, &host_, days).named("old commands");
   }
   static Task<void> tell_events(DurableEvents* events, Host* host) {
     co_await events->run(host->store());

@@ -217,6 +217,7 @@ exec::CommandSpec PlanRun::spec_of(const Unit& unit) const {
   spec.timeout_ms = step.timeout_ms;
   spec.grace_ms = step.grace_ms;
   spec.synced = step.at_most_once;
+  spec.owner = flow_.id().text();
   return spec;
 }
 
