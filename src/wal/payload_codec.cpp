@@ -122,12 +122,13 @@ std::string encoded_value(const PayloadCodec* codec, const std::string& value) {
 
 std::string decoded_value(const PayloadCodec* codec, std::string recorded) {
   const std::optional<Parts> parts = all_of(recorded);
-  if (!parts) {
-    if (codec == nullptr || codec->accepts_clear()) return recorded;
+  const bool clear = !parts || parts->key.empty();
+  if (clear && codec != nullptr && !codec->accepts_clear()) {
     throw Error(Errc::value_not_decoded,
                 "It has no key: it is in clear text, and the codec of this program does not "
                 "accept that (PayloadCodec::accepts_clear).");
   }
+  if (!parts) return recorded;
   std::string why;
   std::optional<std::string> value = try_decode(codec, *parts, why);
   if (value) return std::move(*value);
