@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <deque>
+#include <optional>
 #include <utility>
 
 #include "durable/flow_state.hpp"
@@ -65,27 +67,60 @@ TimeZone read_zone(World& world, const std::string& name) {
   return TimeZone::parse(name, bytes);
 }
 
-// The first time after that; zero: none.
-std::int64_t next_time(const Schedule::Data& of, std::int64_t after, std::int64_t start,
-                       const TimeZone& zone) {
-  if (of.cron.empty()) {
-    const std::int64_t every = of.every.count() / 1000;
-    return start + ((after - start) / every + 1) * every;
+// When a schedule is due.
+class DueTimes {
+ public:
+  DueTimes(const Schedule::Data& of, std::int64_t start, TimeZone zone)
+      : start_(start), every_(of.every.count() / 1000), zone_(std::move(zone)) {
+    if (!of.cron.empty()) cron_ = Cron::parse(of.cron);
   }
-  const auto next = Cron::parse(of.cron).next_after(after / kSecond, zone);
-  return next ? *next * kSecond : 0;
-}
+  // The first time after that; zero: none.
+  std::int64_t next(std::int64_t after) const {
+    if (!cron_) return start_ + ((after - start_) / every_ + 1) * every_;
+    const auto next = cron_->next_after(after / kSecond, zone_);
+    return next ? *next * kSecond : 0;
+  }
+  // The last of those after that and until now, and how many there were before these.
+  ScheduledTimes between(std::int64_t after, std::int64_t now, std::uint64_t most) const {
+    return cron_ ? walked(after, now, most) : computed(after, now, most);
+  }
+
+ private:
+  // However many were missed: a month has millions of seconds.
+  ScheduledTimes computed(std::int64_t after, std::int64_t now, std::uint64_t most) const {
+    ScheduledTimes due;
+    const std::int64_t first = next(after);
+    if (first > now) return due;
+    const auto count = static_cast<std::uint64_t>((now - first) / every_) + 1;
+    due.left_out = count - std::min(count, most);
+    for (std::uint64_t i = due.left_out; i < count; ++i) {
+      due.times.push_back(first + static_cast<std::int64_t>(i) * every_);
+    }
+    return due;
+  }
+  ScheduledTimes walked(std::int64_t after, std::int64_t now, std::uint64_t most) const {
+    ScheduledTimes due;
+    std::deque<std::int64_t> last;
+    for (std::int64_t at = after; (at = next(at)) != 0 && at <= now;) {
+      last.push_back(at);
+      if (last.size() <= most) continue;
+      last.pop_front();
+      ++due.left_out;
+    }
+    due.times.assign(last.begin(), last.end());
+    return due;
+  }
+
+  std::int64_t start_;
+  std::int64_t every_;
+  TimeZone zone_;
+  std::optional<Cron> cron_;
+};
 
 ScheduledTimes due_times(const Schedule::Data& of, std::int64_t after, std::int64_t start,
-                         std::int64_t now, const TimeZone& zone) {
-  ScheduledTimes due;
-  const std::size_t most = std::max<std::size_t>(of.catch_up, 1);
-  for (std::int64_t at = after; (at = next_time(of, at, start, zone)) != 0 && at <= now;) {
-    due.times.push_back(at);
-    if (due.times.size() <= most) continue;
-    due.times.erase(due.times.begin());
-    ++due.left_out;
-  }
+                         std::int64_t now, TimeZone zone) {
+  ScheduledTimes due = DueTimes(of, start, std::move(zone))
+                           .between(after, now, std::max<std::uint64_t>(of.catch_up, 1));
   if (of.catch_up == 0 && !due.times.empty() && now - due.times.back() > kLate) {
     due.left_out += due.times.size();
     due.times.clear();
@@ -93,27 +128,49 @@ ScheduledTimes due_times(const Schedule::Data& of, std::int64_t after, std::int6
   return due;
 }
 
+// In the place of a time in the log: the time zone could not be read.
+constexpr std::int64_t kNoZone = -1;
+constexpr std::int64_t kTryZoneAgain = 600 * kSecond;
+
+std::string zone_problem(const Schedule::Data& of) {
+  return "The time zone \"" + of.zone +
+         "\" cannot be read where the schedule runs. It is tried again every ten minutes.";
+}
+
+// Nothing: it cannot be read now.
+std::optional<TimeZone> zone_now(HostCore& host, const std::string& name) {
+  try {
+    return read_zone(host.scheduler->world(), name);
+  } catch (const Error&) {  // the sentence for it is zone_problem
+    return std::nullopt;
+  }
+}
+
 bool goes_on(HostCore& host, const Uuid& id) {
   const HostedTask* const task = id.nil() ? nullptr : host.tasks.find(id);
   return task != nullptr && !task->log.ended;
 }
 
+Task<void> wait_for_end(std::shared_ptr<HostCore> host, Uuid task) {
+  if (!goes_on(*host, task)) co_return;
+  try {
+    co_await host->results.wait(task);
+  } catch (const Error&) {  // however it ended, it has
+    if (goes_on(*host, task)) throw;
+  }
+}
+
+// Whatever cannot be done is a problem of this run, and not the end of the schedule.
 Task<ScheduledRun> start_run(std::shared_ptr<HostCore> host, const Schedule::Data* of, Uuid id,
                              Uuid before) {
   ScheduledRun run;
-  if (goes_on(*host, before)) {
-    const auto how = static_cast<Overlap>(of->overlap);
-    if (how == Overlap::skip) co_return run;
-    if (how == Overlap::cancel) {
+  const auto how = static_cast<Overlap>(of->overlap);
+  if (goes_on(*host, before) && how == Overlap::skip) co_return run;
+  try {
+    if (goes_on(*host, before) && how == Overlap::cancel) {
       co_await host->messages.cancel(before, "the next run of its schedule is due");
     }
-    try {
-      co_await host->results.wait(before);
-    } catch (const Error&) {  // however it ended, it has
-      if (goes_on(*host, before)) throw;
-    }
-  }
-  try {
+    co_await wait_for_end(host, before);
     run.id = co_await host->starts.start(of->type, of->arguments, id, StartOptions().id(id));
   } catch (const Error& error) {
     run.problem = error.what();
@@ -149,6 +206,11 @@ Durable<void> run_one(Flow& flow, const Schedule::Data& of, ScheduleState& state
   }
 }
 
+void note_zone(const Schedule::Data& of, ScheduleState& state, bool there) {
+  if (!there) state.problem = zone_problem(of);
+  if (there && state.problem == zone_problem(of)) state.problem.clear();
+}
+
 // The time zone is read in steps: another database in the next process must not change what was
 // decided before.
 Durable<void> run_schedule(Flow& flow, Schedule::Data of) {
@@ -158,15 +220,18 @@ Durable<void> run_schedule(Flow& flow, Schedule::Data of) {
   if (state.start == 0) state.start = state.after = micros(flow);
   const auto guard = flow.on_query(kLook, [&] { return state; });
   for (int round = 0; round < kRoundsOfALog; ++round) {
-    state.next = co_await flow.step("next", [&] {
-      const TimeZone zone = read_zone(host.scheduler->world(), of.zone);
-      return next_time(of, state.after, state.start, zone);
+    const std::int64_t next = co_await flow.step("next", [&] {
+      const std::optional<TimeZone> zone = zone_now(host, of.zone);
+      return zone ? DueTimes(of, state.start, *zone).next(state.after) : kNoZone;
     });
+    note_zone(of, state, next != kNoZone);
+    state.next = std::max<std::int64_t>(next, 0);
     std::optional<std::string> said;
-    if (state.paused || state.next == 0) {
+    if (state.paused || next == 0) {
       said = co_await told(flow);
     } else {
-      said = co_await told_until(flow, state.next);
+      const std::int64_t until = next == kNoZone ? micros(flow) + kTryZoneAgain : next;
+      said = co_await told_until(flow, until);
     }
     if (said == "remove") co_return;
     if (said == "pause") state.paused = true;
@@ -175,12 +240,14 @@ Durable<void> run_schedule(Flow& flow, Schedule::Data of) {
       const std::string what = "asked for " + std::to_string(++state.asked);
       co_await run_one(flow, of, state, what);
     }
-    if (said) continue;
+    if (said || next == kNoZone) continue;
     const std::int64_t now = micros(flow);
     const ScheduledTimes due = co_await flow.step("due", [&] {
-      const TimeZone zone = read_zone(host.scheduler->world(), of.zone);
-      return due_times(of, state.after, state.start, now, zone);
+      const std::optional<TimeZone> zone = zone_now(host, of.zone);
+      return zone ? due_times(of, state.after, state.start, now, *zone)
+                  : ScheduledTimes{{kNoZone}, 0};
     });
+    if (due.times == std::vector<std::int64_t>{kNoZone}) continue;  // "next" says so
     state.after = now;
     state.skipped += due.left_out;
     for (const std::int64_t time : due.times) {
@@ -215,14 +282,31 @@ void add_schedules(Registry& types) { types.add(kScheduleType, 1, run_schedule);
 
 namespace {
 
+// Nil: none is there that has not ended.
+Uuid schedule_named(Host& host, const std::string& name) {
+  const TaskFilter named =
+      TaskFilter().type(kScheduleType).attribute(std::string(kNameAttribute), name);
+  PageOptions page(1000);
+  for (;;) {
+    const TaskPage found = host.tasks(named, page);
+    for (const DurableInfo& each : found.tasks) {
+      if (each.status < DurableStatus::completed) return each.id;
+    }
+    if (found.next.empty()) return Uuid();
+    page.after = found.next;
+  }
+}
+
 // The name of a schedule that was removed may be used again, by another task.
 Uuid id_of_schedule(Host& host, const std::string& name, bool fresh) {
   detail::require_name(name, "The name of a schedule");
+  if (const Uuid there = schedule_named(host, name); !there.nil()) return there;
   for (std::uint64_t number = 1;; ++number) {
     const Uuid id =
         Uuid::derived(Uuid(), "tiffany.schedule " + std::to_string(number) + " " + name);
     const std::optional<DurableInfo> info = host.info(id);
     if (info && info->status >= DurableStatus::completed) continue;
+    if (!info && host.store().retired(id)) continue;
     if (info || fresh) return id;
     throw Error(Errc::unknown_durable, "There is no schedule \"" + name + "\".");
   }
@@ -230,6 +314,8 @@ Uuid id_of_schedule(Host& host, const std::string& name, bool fresh) {
 
 Task<Uuid> create_schedule(Host* host, std::string name, Schedule schedule) {
   schedule.require_good();
+  static_cast<void>(
+      read_zone(Scheduler::require("Schedules::create").world(), schedule.data().zone));
   const Uuid id = id_of_schedule(*host, name, true);
   co_return co_await host->start_json(
       kScheduleType, detail::arguments_json(schedule.data()),

@@ -178,6 +178,91 @@ TEST_P(ScheduleTest, ATypeThatIsNotThereIsAProblemOfTheRunAndNotTheEndOfTheSched
   });
 }
 
+Durable<int> reports_otherwise(Flow& flow, std::string, int) {
+  co_await flow.step("something else", [] {});
+  co_return 1;
+}
+
+TEST_P(ScheduleTest, ARunThatCannotBeWaitedForIsAProblemAndNotTheEndOfTheSchedule) {
+  Uuid stuck;
+  world.live([&](Host& host) -> Task<void> {
+    Schedules schedules(host);
+    co_await schedules.create("s", Schedule("reports", "x", 90).every(1h).overlap(Overlap::queue));
+    co_await sleep(1h + 1min);
+    stuck = (co_await schedules.look("s")).last;
+    co_await host.close();
+  });
+  // The type of the run has changed meanwhile, and does what its log does not say.
+  world.types = [] {
+    Registry types;
+    types.add("reports", 1, reports_otherwise);
+    add_schedules(types);
+    return types;
+  };
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(host.info(stuck)->status, DurableStatus::diverged);
+    Schedules schedules(host);
+    co_await sleep(3h);
+    const ScheduleState state = co_await schedules.look("s");
+    EXPECT_NE(state.problem.find("does not run"), std::string::npos) << state.problem;
+    EXPECT_GE(state.skipped, 2u);
+    co_await host.kill(stuck, "it diverged");
+    co_await sleep(1h);
+    const ScheduleState after = co_await schedules.look("s");
+    EXPECT_EQ(after.problem, "");
+    EXPECT_EQ(after.runs, 2u);
+  });
+}
+
+TEST_P(ScheduleTest, AZoneThatIsNotThereIsRefusedAtOnce) {
+  world.live([&](Host& host) -> Task<void> {
+    Schedules schedules(host);
+    EXPECT_EQ(co_await error_of(schedules.create(
+                  "s", Schedule("reports", "x", 1).cron("@daily").zone("Nowhere/At_All"))),
+              Errc::bad_argument);
+    EXPECT_EQ(schedules.list().size(), 0u);
+  });
+}
+
+TEST_P(ScheduleTest, AMonthOfSecondsThatWereMissedIsCountedAndNotWalked) {
+  world.live([&](Host& host) -> Task<void> {
+    Schedules schedules(host);
+    co_await schedules.create("s", Schedule("reports", "x", 1).every(1s).overlap(Overlap::skip));
+    co_await sleep(2500ms);
+    co_await host.pause(host.tasks().front().id);
+    co_await sleep(30 * 24h);
+    const auto before = std::chrono::steady_clock::now();
+    co_await host.resume(host.tasks().front().id);
+    co_await sleep(100ms);
+    const ScheduleState state = co_await schedules.look("s");
+    EXPECT_GT(state.skipped, 2'591'990u);
+    EXPECT_EQ(state.next % 1'000'000, state.start % 1'000'000);
+    RecordProperty("ms", static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                              std::chrono::steady_clock::now() - before)
+                                              .count()));
+  });
+}
+
+TEST_P(ScheduleTest, TheNameOfAScheduleWhoseTaskHasLeftTheArchiveIsFree) {
+  Retention keep;
+  keep.age = 60s;
+  world.live([&](Host& host) -> Task<void> {
+    Schedules schedules(host);
+    for (int round = 0; round < 3; ++round) {
+      const Uuid id =
+          co_await schedules.create("s", Schedule("reports", "x", 1).every(1h).catch_up(0));
+      co_await schedules.remove("s");
+      co_await host.result_json(id);
+      co_await host.compact(keep);
+      co_await sleep(2h);
+      co_await host.compact(keep);
+    }
+    EXPECT_EQ(co_await error_of(schedules.pause("s")), Errc::unknown_durable);
+    co_await schedules.create("s", Schedule("reports", "x", 1).every(1h));
+    co_await schedules.pause("s");
+  });
+}
+
 TEST_P(ScheduleTest, EachRunIsStartedOnceWhereverTheProcessDies) {
   std::set<Uuid> ids;
   world.crash_everywhere(

@@ -52,7 +52,8 @@ class Schedule {
     data_.every = interval;
     return std::move(*this);
   }
-  // A name of the IANA database, which is read in /usr/share/zoneinfo where the schedule runs.
+  // A name of the IANA database, which is read in /usr/share/zoneinfo where the schedule runs. Where
+  // it cannot be read, that is a problem of the schedule (ScheduleState), and tried again.
   Schedule&& zone(std::string name) && {
     data_.zone = std::move(name);
     return std::move(*this);
@@ -102,7 +103,8 @@ struct ScheduleState {
   std::uint64_t runs = 0;   // that were started
   std::uint64_t asked = 0;  // of these by run_now
   std::uint64_t skipped = 0;
-  std::string problem;  // why the last run could not be started; empty: it was
+  std::string problem;  // why the last run could not be started, or the time of the next is not
+                        // known; empty: it was
 };
 TIFFANY_JSON(ScheduleState, start, after, next, paused, last, runs, asked, skipped, problem);
 
@@ -114,7 +116,8 @@ class Schedules {
  public:
   explicit Schedules(Host& host) noexcept : host_(&host) {}
   // The same again is the same schedule. Errc::start_conflict for another one of that name that has
-  // not been removed. Gives the id of its task.
+  // not been removed, Errc::bad_argument for a time zone that cannot be read here. Gives the id of
+  // its task.
   Task<Uuid> create(std::string name, Schedule schedule);
   // Nothing is due until `resume`, and what would have been is left out.
   Task<void> pause(std::string name) { return tell(std::move(name), "pause"); }
