@@ -14,6 +14,7 @@
 namespace tiffany::detail {
 
 struct Failure;
+struct KnownUpdate;
 struct Slot;
 struct TaskMail;
 
@@ -24,13 +25,14 @@ struct Arrival {
   bool unknown = false;
   Slot* slot = nullptr;
   // Of the slot, when that is not known yet; the name of a signal; why the task was cancelled; the
-  // id of an update.
+  // id of an update, which may come again when its answer is forgotten.
   std::string id;
   std::string value;
   std::int64_t time = 0;
   std::uint64_t seq = 0;
   std::shared_ptr<TaskMail> mail{};
   std::shared_ptr<const Failure> failure{};  // of a failure in the log
+  std::shared_ptr<KnownUpdate> update{};
 };
 
 // First in, first out; mostly there is one. Invariant: as many arrivals as were told to be on the

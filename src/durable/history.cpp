@@ -37,6 +37,14 @@ class History {
     commands.back().id = std::move(id);
     return commands.back();
   }
+  // An answer to an update, each of which is one: the id of an update may come again when its answer
+  // is forgotten.
+  Command& answer(std::string id) {
+    commands.emplace_back();
+    commands.back().kind = "answer";
+    commands.back().id = std::move(id);
+    return commands.back();
+  }
   // Everything from a call on is as if it had not been.
   void forget_from(const std::string& id) {
     const auto known = by_id_.find(id);
@@ -69,6 +77,7 @@ class History {
 
 void FlowState::load(const std::vector<std::string>& lines) {
   History history;
+  std::string attributes_before_code;  // those of the start, or of the last checkpoint
   steps.loaded();
   for (const std::string& line : lines) {
     wal::RecordView view;
@@ -82,8 +91,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
     const std::int64_t time = wal::parse_time(view.ts).value_or(0);
     // The first record of a command gives it its place; later ones, as a second StepStart, its
     // state.
-    const auto remember = [&](const char* kind, std::string id) -> Command& {
-      Command& recorded = history.command(kind, std::move(id));
+    const auto place = [&](Command& recorded) -> Command& {
       if (recorded.seq == 0) {
         recorded.seq = view.seq;
         recorded.time = time;
@@ -91,6 +99,9 @@ void FlowState::load(const std::vector<std::string>& lines) {
       recorded.hash = fields.text("hash");
       if (recorded.place.empty()) recorded.place = fields.place();
       return recorded;
+    };
+    const auto remember = [&](const char* kind, std::string id) -> Command& {
+      return place(history.command(kind, std::move(id)));
     };
     const auto came = [&](Arrival arrival) {
       arrival.time = time;
@@ -117,6 +128,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
         written_by.version = begun.version;
         written_by.rules = begun.rules;
         code.now = time;
+        attributes_before_code = begun.marks.attributes;
         if (!begun.fork_of.empty()) {
           generation.take_seed(Uuid::parse(begun.fork_of).value_or(Uuid()).hash());
         }
@@ -140,9 +152,18 @@ void FlowState::load(const std::vector<std::string>& lines) {
         records::Asked asked = records::Asked::read(fields);
         if (asked.op == "retry") {
           history.forget_from(asked.from);
+          // The replay sets again what the code had set before that call.
+          HostedTask* const entry = host.tasks.find(log.id);
+          if (entry != nullptr) host.search.set(*entry, Search::read(attributes_before_code));
           generation.begin_retry(view.seq);
         } else if (asked.op == "pause") {
           history.nothing_was_lost();
+        } else if (asked.op == "answer") {
+          Command& recorded = place(history.answer(std::move(asked.id)));
+          records::Result result = records::Result::read(fields);
+          if (!result.failed) break;
+          recorded.details = std::move(result.value);
+          recorded.failure = std::make_shared<detail::Failure>(std::move(result.failure));
         } else if (asked.by_code()) {
           Command& recorded = remember(asked.op.c_str(), std::move(asked.id));
           recorded.shape = std::move(asked.shape);
@@ -162,7 +183,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
           if (sent->what == records::Sent::What::update) {
             arrival.kind = Arrival::Kind::update;
             arrival.id = std::move(sent->update);
-            updates().loaded(arrival.id, std::move(sent->name), arrival.value);
+            arrival.update = updates().loaded(arrival.id, std::move(sent->name), arrival.value);
           } else {
             const bool signal = sent->what == records::Sent::What::signal;
             arrival.kind = signal ? Arrival::Kind::signal : Arrival::Kind::cancel;
@@ -189,6 +210,7 @@ void FlowState::load(const std::vector<std::string>& lines) {
         if (HostedTask* const entry = host.tasks.find(log.id)) {
           host.search.set(*entry, Search::read(checkpoint.attributes));
         }
+        attributes_before_code = std::move(checkpoint.attributes);
         code.now = time;
         generation.begin(written_by.records_waits() ? checkpoint.number : view.seq,
                          written_by.records_waits());

@@ -13,6 +13,8 @@
 
 namespace tiffany::detail {
 
+struct Failure;
+
 struct Command {
   std::string kind;
   std::string id;
@@ -28,7 +30,8 @@ struct Command {
   bool begun = false;     // a StepStart
   bool lost = false;      // its last attempt has begun, and nothing says why it did not end
   int attempts = 0;
-  std::string details;
+  std::string details;                       // of a heartbeat; the sentence of a failed answer
+  std::shared_ptr<const Failure> failure{};  // of a failed answer
   // For sentences: step "charge#1" (record 3, from order.cpp:31).
   std::string text() const;
 };

@@ -8,8 +8,6 @@
 #include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
-#include "tiffany/base/json.hpp"
-#include "tiffany/base/json_reader.hpp"
 #include "tiffany/core/cancel.hpp"
 
 namespace tiffany {
@@ -59,6 +57,21 @@ Updates::~Updates() {
   }
 }
 
+UpdatePtr Updates::add(UpdatePtr update) {
+  ++unanswered_;
+  return known_.insert_or_assign(update->id, std::move(update)).first->second;
+}
+
+// Its record may still be on the way to the disk, and its caller may wait for that longer than the
+// task is there. The id may have come again: that one stays.
+void Updates::forget_oldest() {
+  const UpdatePtr oldest = std::move(answered_.front());
+  answered_.pop_front();
+  oldest->flow = nullptr;
+  const auto known = known_.find(oldest->id);
+  if (known != known_.end() && known->second == oldest) known_.erase(known);
+}
+
 UpdatePtr Updates::find(const std::string& id) const {
   const auto found = known_.find(id);
   return found == known_.end() ? nullptr : found->second;
@@ -80,6 +93,7 @@ UpdatePtr Updates::made(std::string id, std::string name, std::string request) {
 UpdatePtr Updates::send(const std::string& id, const std::string& name,
                         const std::string& request) {
   auto mail = std::make_shared<TaskMail>();
+  UpdatePtr update = made(id, name, request);
   records::Sent::write_update(flow_.host.payload, *flow_.host.store, name, id, request);
   Arrival arrival;
   arrival.kind = Arrival::Kind::update;
@@ -89,22 +103,22 @@ UpdatePtr Updates::send(const std::string& id, const std::string& name,
                              wal::Level::sync, mail.get());
   mail->flow = &flow_;
   arrival.mail = std::move(mail);
+  arrival.update = update;
   flow_.arrivals.push(std::move(arrival));
-  return known_.insert_or_assign(id, made(id, name, request)).first->second;
+  return add(std::move(update));
 }
 
-void Updates::loaded(const std::string& id, std::string name, const std::string& request) {
-  known_.insert_or_assign(id, made(id, std::move(name), request));
+UpdatePtr Updates::loaded(const std::string& id, std::string name, const std::string& request) {
+  return add(made(id, std::move(name), request));
 }
 
-void Updates::arrived(const std::string& id) {
-  if (UpdatePtr update = find(id)) waiting_.push_back(std::move(update));
-}
+void Updates::arrived(UpdatePtr update) { waiting_.push_back(std::move(update)); }
 
 void Updates::clear() noexcept {
   known_.clear();
   waiting_.clear();
   answered_.clear();
+  unanswered_ = 0;
 }
 
 // ---- Handlers ----
@@ -188,7 +202,8 @@ Durable<void> Updates::serve_next() {
   if (cancelled != nullptr) std::rethrow_exception(cancelled);
 }
 
-// The answer is a command of the code: a replay that gives another one is found.
+// The answer is a command of the code: a replay that gives another one is found. The hash is that of
+// what the code has answered, also when that cannot be recorded and the caller hears why not.
 void Updates::answer(const UpdatePtr& update, std::string value, FailedAttempt failed,
                      const std::source_location& site) {
   if (failed.sentence.empty()) {
@@ -198,23 +213,44 @@ void Updates::answer(const UpdatePtr& update, std::string value, FailedAttempt f
       failed = failed_attempt(std::current_exception());
     }
   }
-  const bool is_failure = !failed.sentence.empty();
-  if (is_failure) {
-    value = std::move(failed.sentence);
+  bool is_failure = false;
+  Failure failure;
+  const auto fail = [&](FailedAttempt with) {
+    is_failure = true;
+    value = std::move(with.sentence);
     make_recordable_sentence(value);
-  }
-  const Failure failure = failed.failure != nullptr ? *failed.failure : Failure();
+    if (with.failure != nullptr) failure = *with.failure;
+  };
+  if (!failed.sentence.empty()) fail(std::move(failed));
   const std::string id = "update " + update->id;
   const std::string hash = hash_of((is_failure ? "!" : "=") + value);
   bool differs = false;
   const Command* const recorded = flow_.comparison.match("answer", id, hash, site, differs);
   if (differs) return;
   if (recorded == nullptr) {
-    records::Asked::answer(flow_.host.payload, *flow_.host.store, id, hash, value, is_failure,
-                           failure);
-    flow_.append(wal::RecordType::Command, flow_.host.payload, &site, 0, wal::Level::sync,
-                 update.get());
+    const auto append = [&] {
+      records::Asked::answer(flow_.host.payload, *flow_.host.store, id, hash, value, is_failure,
+                             failure);
+      flow_.append(wal::RecordType::Command, flow_.host.payload, &site, 0, wal::Level::sync,
+                   update.get());
+    };
+    FailedAttempt refused;
+    try {
+      append();
+    } catch (const Error& error) {
+      const bool too_long = error.code() == Errc::bad_argument && !is_failure;
+      if (error.code() != Errc::value_not_encoded && !too_long) throw;
+      refused = failed_attempt(std::current_exception());
+    }
+    if (!refused.sentence.empty()) {
+      fail(std::move(refused));
+      append();
+    }
     update->flow = &flow_;
+  } else if (recorded->failure != nullptr && !is_failure) {
+    value = recorded->details;
+    failure = *recorded->failure;
+    is_failure = true;
   }
   update->answer = std::move(value);
   update->failed = is_failure;
@@ -225,10 +261,9 @@ void Updates::answer(const UpdatePtr& update, std::string value, FailedAttempt f
     update->on_disk = true;
     update->settled.set();
   }
+  --unanswered_;
   answered_.push_back(update);
-  if (answered_.size() <= kAnswersKept) return;
-  known_.erase(answered_.front()->id);
-  answered_.pop_front();
+  if (answered_.size() > kAnswersKept) forget_oldest();
 }
 
 Durable<void> serve_updates(FlowState& flow, std::function<bool()> until) {
@@ -238,113 +273,6 @@ Durable<void> serve_updates(FlowState& flow, std::function<bool()> until) {
     co_await WaitUntil<decltype(something)>(flow, something, std::source_location());
     if (until()) co_return;
     co_await updates.serve_next();
-  }
-}
-
-// ---- Checkpoints ----
-
-std::string Updates::waiting_json() const {
-  std::string json;
-  JsonWriter out(json);
-  bool any = false;
-  const auto write = [&](const KnownUpdate& update) {
-    any = true;
-    out.begin_array();
-    out.value(update.id);
-    out.value(update.name);
-    out.raw_value(update.request);
-    out.end_array();
-  };
-  out.begin_array();
-  for (const UpdatePtr& each : waiting_) write(*each);
-  for (const Arrival& arrival : flow_.arrivals) {
-    const UpdatePtr update = arrival.kind == Arrival::Kind::update ? find(arrival.id) : nullptr;
-    if (update != nullptr) write(*update);
-  }
-  out.end_array();
-  return any ? json : std::string();
-}
-
-std::string Updates::answers_json() const {
-  if (answered_.empty()) return {};
-  std::string json;
-  JsonWriter out(json);
-  out.begin_array();
-  for (const UpdatePtr& each : answered_) {
-    out.begin_array();
-    out.value(each->id);
-    out.value(each->hash);
-    out.value(each->failed ? 1 : 0);
-    if (each->failed) {
-      out.value(each->answer);
-    } else {
-      out.raw_value(each->answer);
-    }
-    out.value(each->failure.type);
-    out.value(each->failure.code);
-    out.end_array();
-  }
-  out.end_array();
-  return json;
-}
-
-std::vector<UpdatePtr> Updates::waiting_in(std::string_view json) {
-  std::vector<UpdatePtr> all;
-  if (json.empty()) return all;
-  JsonReader in(json);
-  in.begin_array();
-  while (in.next_element()) {
-    in.begin_array();
-    in.next_element();
-    std::string id = in.string();
-    in.next_element();
-    std::string name = in.string();
-    in.next_element();
-    all.push_back(made(std::move(id), std::move(name), std::string(in.raw())));
-    in.next_element();
-  }
-  return all;
-}
-
-void Updates::read_waiting(std::string_view json) {
-  for (UpdatePtr& each : waiting_in(json)) {
-    known_.insert_or_assign(each->id, each);
-    waiting_.push_back(std::move(each));
-  }
-}
-
-std::vector<UpdatePtr> Updates::answers_in(std::string_view json) {
-  std::vector<UpdatePtr> all;
-  if (json.empty()) return all;
-  JsonReader in(json);
-  in.begin_array();
-  while (in.next_element()) {
-    auto made = std::make_shared<KnownUpdate>();
-    in.begin_array();
-    in.next_element();
-    made->id = in.string();
-    in.next_element();
-    made->hash = in.string();
-    in.next_element();
-    made->failed = in.integer() != 0;
-    in.next_element();
-    made->answer = made->failed ? in.string() : std::string(in.raw());
-    in.next_element();
-    made->failure.type = in.string();
-    in.next_element();
-    made->failure.code = static_cast<int>(in.integer());
-    in.next_element();
-    made->answered = made->on_disk = true;
-    made->settled.set();
-    all.push_back(std::move(made));
-  }
-  return all;
-}
-
-void Updates::read_answers(std::string_view json) {
-  for (UpdatePtr& each : answers_in(json)) {
-    known_.insert_or_assign(each->id, each);
-    answered_.push_back(std::move(each));
   }
 }
 

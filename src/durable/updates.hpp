@@ -80,14 +80,14 @@ class Updates {
   UpdatePtr find(const std::string& id) const;
   // Records a request that was found good; it arrives when it is on the disk.
   UpdatePtr send(const std::string& id, const std::string& name, const std::string& request);
-  std::size_t unanswered() const noexcept { return known_.size() - answered_.size(); }
+  std::size_t unanswered() const noexcept { return unanswered_; }
   // An update was not answered, or its answer is not on the disk.
   bool busy() const noexcept {
     return unanswered() > 0 || (!answered_.empty() && !answered_.back()->on_disk);
   }
 
   // ---- While the code waits ----
-  void arrived(const std::string& id);
+  void arrived(UpdatePtr update);
   bool any_waiting() const noexcept { return !waiting_.empty(); }
   // Calls handlers that do not wait.
   void handle_all();
@@ -98,7 +98,7 @@ class Updates {
   bool serving() const noexcept { return serving_ > 0; }
 
   // ---- From the log, and for checkpoints ----
-  void loaded(const std::string& id, std::string name, const std::string& request);
+  UpdatePtr loaded(const std::string& id, std::string name, const std::string& request);
   void clear() noexcept;
   // Those without an answer as [id, name, request]; the last answers as [id, hash, failed, value,
   // type, code]. Empty: none.
@@ -115,11 +115,14 @@ class Updates {
   void handle(const UpdatePtr& update, const UpdateHandler& handler);
   void answer(const UpdatePtr& update, std::string value, FailedAttempt failed,
               const std::source_location& site);
+  UpdatePtr add(UpdatePtr update);
+  void forget_oldest();
 
   FlowState& flow_;
-  std::unordered_map<std::string, UpdatePtr> known_;
-  std::vector<UpdatePtr> waiting_;  // in the order in which they came
-  std::deque<UpdatePtr> answered_;  // the oldest first; at most kAnswersKept
+  std::unordered_map<std::string, UpdatePtr> known_;  // the last of each id
+  std::vector<UpdatePtr> waiting_;                    // in the order in which they came
+  std::deque<UpdatePtr> answered_;                    // the oldest first; at most kAnswersKept
+  std::size_t unanswered_ = 0;
   bool handling_ = false;
   int serving_ = 0;
 };

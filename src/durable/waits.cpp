@@ -98,7 +98,7 @@ void Waits::deliver(Arrival& arrival) {
       held_ = false;
       return;
     case Arrival::Kind::update:
-      flow_.updates().arrived(arrival.id);
+      flow_.updates().arrived(std::move(arrival.update));
       return;
     case Arrival::Kind::slot:
       break;

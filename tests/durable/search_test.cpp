@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -201,6 +202,39 @@ TEST_P(SearchTest, AttributesAreKeptOverCheckpointsWhereverTheProcessDies) {
   });
   world.live([&](Host& host) -> Task<void> {
     EXPECT_EQ(count(host, TaskFilter().attribute("since", "the first round")), 1u);
+    co_return;
+  });
+}
+
+bool pay_fails = true;
+Durable<int> pays(Flow& flow) {
+  co_await flow.step("look", [] {});
+  const bool works = co_await flow.step("pay", [] { return !pay_fails; });
+  if (!works) {
+    flow.set_attribute("unpaid", true);
+    throw std::runtime_error("not paid");
+  }
+  co_await flow.sleep(24h);
+  co_return 1;
+}
+
+TEST_P(SearchTest, ATaskThatIsRetriedHasTheAttributesOfItsNewHistoryOnly) {
+  only("pays", pays);
+  pay_fails = true;
+  Uuid id;
+  world.live([&](Host& host) -> Task<void> {
+    const auto ref = co_await host.start(StartOptions().attribute("customer", "north"), pays);
+    id = ref.id();
+    EXPECT_EQ(co_await error_of(ref.result()), Errc::durable_failed);
+    EXPECT_EQ(count(host, TaskFilter().attribute("unpaid", true)), 1u);
+    pay_fails = false;
+    co_await host.retry(id, "pay#1");
+    co_await sleep(1h);
+    EXPECT_EQ(count(host, TaskFilter().attribute("unpaid", true)), 0u);
+    EXPECT_EQ(host.info(id)->attributes, R"({"customer":"north"})");
+  });
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(host.info(id)->attributes, R"({"customer":"north"})");
     co_return;
   });
 }

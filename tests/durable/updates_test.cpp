@@ -467,6 +467,37 @@ TEST_P(UpdateTest, SoManyAnswersAreKeptAndOlderOnesAreForgotten) {
     EXPECT_EQ(co_await host.update(kId, add, 1, update_id(last)), last);
     EXPECT_EQ(co_await host.update(kId, add, 1, update_id(1)), last + 1) << "a new one";
   });
+  for (int life = 0; life < 2; ++life) {
+    world.live([&](Host& host) -> Task<void> {
+      EXPECT_EQ(host.info(kId)->status, DurableStatus::running) << host.info(kId)->detail;
+      EXPECT_EQ(co_await host.update(kId, add, 1, update_id(1)), last + 1) << "it has an answer";
+      EXPECT_EQ(co_await host.update(kId, add, 1, update_id(last)), last);
+      if (life == 0) co_await host.update(kId, add, 1, update_id(2));
+    });
+  }
+}
+
+// An answer that is forgotten while its record is on its way to the disk.
+TEST_P(UpdateTest, ManyUpdatesAtOnceAreAnsweredOrTheirCallersAreTold) {
+  only("task", keeps_some);
+  for (int turns = 0; turns < 12; ++turns) {
+    world.live([&](Host& host) -> Task<void> {
+      co_await host.start_as(kId, "task");
+      const auto ask = [](Host* to, int number) -> Task<Errc> {
+        return error_of(to->update(kId, add, 1, update_id(number)));
+      };
+      std::vector<Handle<Errc>> all;
+      for (int i = 0; i < 3 * static_cast<int>(kAnswersKept); ++i) {
+        all.push_back(spawn(ask, &host, 1000 * (turns + 1) + i));
+      }
+      for (int i = 0; i < turns; ++i) co_await yield();
+      co_await host.close();
+      for (const auto& each : all) {
+        const Errc end = co_await each;
+        EXPECT_TRUE(end == Errc{} || end == Errc::durable_stopped) << static_cast<int>(end);
+      }
+    });
+  }
 }
 
 }  // namespace updates_test
