@@ -126,8 +126,7 @@ void Children::start(detail::ChildSlot& slot) {
     Starts::require_arguments(*type, slot.arguments);
     if (host_.interceptors.any()) {
       StartCall call{slot.uuid, slot.flow.log.id, slot.type_name, {}, slot.arguments, {}};
-      host_.interceptors.start(call);
-      begun.marks.attributes = Search::json(call.attributes);
+      begun.marks.attributes = Search::json(host_.starts.intercepted(call));
     }
     arguments = host_.starts.recorded(slot.arguments);
   } catch (const Error& error) {

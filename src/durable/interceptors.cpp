@@ -4,7 +4,6 @@
 
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
-#include "tiffany/wal/record.hpp"
 
 namespace tiffany {
 namespace {
@@ -73,13 +72,8 @@ void Interceptors::update(const HostedTask& task, std::string_view name, std::st
 
 void Interceptors::ended(const HostedTask& task) const {
   if (!any()) return;
-  TaskCall call{task.log.id, task.parent, task.type_name(), 0, host_.store->clock().now()};
-  try {
-    const std::string first = host_.store->read_one(task.log, 0, true);
-    call.started = wal::parse_time(wal::view_of(first).ts).value_or(0);
-  } catch (const Error&) {
-    // The first record is lost: the task was quarantined, and has been killed.
-  }
+  const TaskCall call{task.log.id, task.parent, task.type_name(), task.began,
+                      host_.store->clock().now()};
   for (const auto& each : host_.options.interceptors) {
     each->task_ended(call, task.status, task.detail.string());
   }

@@ -73,9 +73,7 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, Start
   if (host_.interceptors.any()) {
     StartCall call{id, Uuid(), type, {}, arguments, std::move(attributes)};
     if (said.key) call.key = *said.key;
-    host_.interceptors.start(call);
-    attributes = std::move(call.attributes);
-    Search::require(attributes);
+    attributes = intercepted(call);
   }
   Recorded in_log = recorded(arguments);
   HostedTask& entry = add(*known, id, Uuid());
@@ -167,6 +165,12 @@ HostedTask& Starts::add(const DurableType& type, const Uuid& id, const Uuid& par
   entry.parent = parent;
   entry.began = host_.store->clock().now();
   return entry;
+}
+
+Attributes Starts::intercepted(StartCall& call) const {
+  host_.interceptors.start(call);
+  Search::require(call.attributes);
+  return std::move(call.attributes);
 }
 
 // In microseconds, rounded up.

@@ -9,6 +9,8 @@
 
 namespace tiffany {
 
+struct StartCall;
+
 class Starts {
  public:
   explicit Starts(HostCore& host) noexcept : host_(host) {}
@@ -29,6 +31,9 @@ class Starts {
                     wal::Ticket* ticket);
   // Throws Errc::bad_json for arguments that the type does not read.
   static void require_arguments(const DurableType& type, const std::string& arguments);
+  // What interceptors say to a start: its attributes. Throws Errc::call_refused, and
+  // Errc::bad_argument for attributes that cannot be.
+  Attributes intercepted(StartCall& call) const;
   void require_not_retired(const Uuid& id, std::string_view what) const;
 
  private:

@@ -225,6 +225,19 @@ TEST_P(InterceptorTest, AttributesThatAreAddedAtTheStartAreThoseOfTheTask) {
   });
 }
 
+TEST_P(InterceptorTest, WhatIsAddedToAChildIsCheckedAsWhatIsAddedToATask) {
+  world.live([&](Host& host) -> Task<void> {
+    co_await host.start_as(kTask, "task");
+    notes->tenant = std::string(1000, 'x');  // beyond the limits of an attribute
+    co_await sleep(1h);
+    EXPECT_EQ(host.tasks().size(), 1U) << "the child was refused";
+    notes->tenant.clear();
+    co_await host.signal(kTask, "word", std::string("!"));
+    const std::string said = co_await host.result<std::string>(kTask);
+    EXPECT_NE(said.find("attribute"), std::string::npos) << said;
+  });
+}
+
 TEST_P(InterceptorTest, WhateverIsToldTheLogIsTheSameWhereverTheProcessIsCutOff) {
   world.crash_everywhere(
       [&] { notes->said.clear(); },
