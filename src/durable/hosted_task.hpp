@@ -45,6 +45,7 @@ struct HostedTask {
   int version = 0;
   std::uint32_t changing = 0;  // it is being started, paused, resumed, retried, killed, or ends
   std::uint32_t held = 0;      // so many look at it across a suspension: it stays where it is
+  std::uint32_t in_queue = 0;  // the number of its place there (Admission); zero: it is in none
   DurableStatus status = DurableStatus::running;
   // It had ended when the log was opened, or is in the archive: its result, or why it has none, is
   // not in `detail` but is read when somebody asks, see Results::end_of.

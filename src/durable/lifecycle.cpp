@@ -26,6 +26,7 @@ Task<void> Lifecycle::kill(Uuid id, std::string why) {
 // Shielded: a caller that is cancelled leaves no task without an end whose code is gone.
 Task<void> Lifecycle::kill_now(HostedTask* task, std::string why) {
   const Changing changing(*task, host_.changed);
+  host_.admission.withdraw(*task);
   const std::vector<ChildAtEnd> children = host_.children.of(*task);
   co_await host_.runs.stop(*task);
   if (task->log.ended) co_return;
@@ -51,6 +52,7 @@ Task<void> Lifecycle::pause(Uuid id) {
 // goes on in the next one: a pause that was not answered did not happen.
 Task<void> Lifecycle::pause_now(HostedTask* task) {
   const Changing changing(*task, host_.changed);
+  host_.admission.withdraw(*task);
   co_await host_.runs.stop(*task);
   host_.require_alive(*task, "Host::pause");  // it may have ended meanwhile
   co_await host_.record(*task, RecordType::Command, records::Asked::pause());
@@ -87,8 +89,7 @@ Task<void> Lifecycle::resume_now(HostedTask* task, std::string payload) {
   try {
     host_.admission.begin_again(*task);
   } catch (const Error& error) {  // what its log names may be damaged
-    task->status = DurableStatus::quarantined;
-    task->detail = error.what();
+    host_.runs.quarantine(*task, error.what());
     throw;
   }
   host_.store->done_reading();

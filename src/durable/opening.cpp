@@ -171,8 +171,7 @@ void Opening::note_divergence(const std::string& text) {
   recovery_.notes.push_back(text);
 }
 void Opening::quarantine(HostedTask& entry, std::string why) {
-  entry.status = DurableStatus::quarantined;
-  entry.detail = std::move(why);
+  host_.runs.set_quarantined(entry, std::move(why));
   ++recovery_.quarantined;
   note(entry, "is quarantined: " + entry.detail);
 }

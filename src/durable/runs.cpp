@@ -105,6 +105,11 @@ void Runs::replayed(FlowState& flow) noexcept {
   TIFFANY_ASSERT(tasks_ > 0 && bytes_ >= flow.bytes,
                  "a task that is not being replayed was counted");
   host_.effects->caught_up(flow);
+  // Its code knows its promises from here on, and may give them up.
+  HostedTask* const entry = host_.tasks.find(flow.log.id);
+  if (entry != nullptr && entry->rest != nullptr) {
+    host_.promises.forget(std::exchange(entry->rest->promises, {}));
+  }
   --tasks_;
   bytes_ -= flow.bytes;
   flow.bytes = 0;
@@ -257,6 +262,19 @@ void Runs::diverged(FlowState& flow, const std::string& text) {
   host_.effects->diverged(flow, text);
   entry.done.set();
   entry.task.cancel("it diverged from its log");
+}
+
+void Runs::set_quarantined(HostedTask& entry, std::string why) {
+  host_.admission.release(entry);
+  entry.status = DurableStatus::quarantined;
+  entry.detail = std::move(why);
+  entry.done.set();
+  host_.changed.set();  // for those who wait until the code is there
+}
+
+void Runs::quarantine(HostedTask& entry, std::string why) {
+  set_quarantined(entry, std::move(why));
+  host_.scheduler->log("Task " + entry.log.id.text() + " is quarantined: " + entry.detail);
 }
 
 void Runs::broken(FlowState& flow, const std::exception_ptr& error) noexcept {

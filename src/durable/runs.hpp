@@ -34,6 +34,10 @@ class Runs {
   void ended(HostedTask& entry, DurableStatus status, std::string detail);
   // The code does not do what its log says: the task stops where it is.
   void diverged(FlowState& flow, const std::string& text);
+  // What its log names cannot be read: nothing of the task runs until somebody repairs the log.
+  void quarantine(HostedTask& entry, std::string why);
+  // The same without a word in the log of the program.
+  void set_quarantined(HostedTask& entry, std::string why);
   // The log takes no more: the task stops where it is.
   void broken(FlowState& flow, const std::exception_ptr& error) noexcept;
   // Returns when its code is gone, without a word in its log.

@@ -216,6 +216,91 @@ TEST_P(AdmissionTest, EveryTaskHasItsTurnWhereverTheProcessDies) {
       });
 }
 
+// Each point of time at which the task before may end while the other is killed or paused.
+constexpr int kTurns = 40;
+
+TEST_P(AdmissionTest, ATaskThatIsKilledInTheQueueNeverBeginsWheneverTheOneBeforeEnds) {
+  with(TypeOptions().at_most(1));
+  for (int turns = 0; turns < kTurns; ++turns) {
+    const Uuid killed = Uuid::derived(Uuid(), "killed " + std::to_string(turns));
+    world.live([&](Host& host) -> Task<void> {
+      const auto first = co_await start(host, "a");
+      co_await host.start(StartOptions().id(killed), works, "b");
+      co_await sleep_until(now() + 1h - 1ms);
+      spawn([](DurableRef<int> of) -> Task<void> { co_await of.cancel("enough"); }, first);
+      for (int i = 0; i < turns; ++i) co_await yield();
+      co_await host.kill(killed, "enough");
+      EXPECT_EQ(running["b"], 0) << "its code goes on after " << turns << " turns";
+      const std::size_t done = effects.size();
+      co_await sleep(2h);
+      EXPECT_EQ(effects.size(), done) << "it goes on after " << turns << " turns";
+      EXPECT_EQ(host.info(killed)->status, DurableStatus::cancelled);
+      const auto last = co_await start(host, "c");
+      co_await last.result();
+    });
+  }
+}
+
+TEST_P(AdmissionTest, ATaskThatIsPausedInTheQueueDoesNotBeginWheneverTheOneBeforeEnds) {
+  with(TypeOptions().at_most(1));
+  for (int turns = 0; turns < kTurns; ++turns) {
+    const Uuid paused = Uuid::derived(Uuid(), "paused " + std::to_string(turns));
+    world.live([&](Host& host) -> Task<void> {
+      const auto first = co_await start(host, "a");
+      co_await host.start(StartOptions().id(paused), works, "b");
+      co_await sleep(1s);
+      spawn([](DurableRef<int> of) -> Task<void> { co_await of.cancel("enough"); }, first);
+      for (int i = 0; i < turns; ++i) co_await yield();
+      co_await host.pause(paused);
+      EXPECT_EQ(running["b"], 0) << "its code goes on after " << turns << " turns";
+      EXPECT_EQ(host.info(paused)->status, DurableStatus::paused);
+      const auto last = co_await start(host, "c");
+      co_await last.result();
+      co_await host.resume(paused);
+      EXPECT_EQ(co_await host.result<int>(paused), 1);
+    });
+  }
+}
+
+inline constexpr SignalName<int> word{"word"};
+Durable<int> hears(Flow& flow) { co_return co_await flow.signal(word); }
+
+TEST_P(AdmissionTest, ASignalToATaskInTheQueueIsHeardWheneverItsTurnComes) {
+  world.types = [] {
+    Registry types;
+    types.add("hears", 1, hears, TypeOptions().at_most(1));
+    return types;
+  };
+  for (int turns = 0; turns < kTurns; ++turns) {
+    world.live([&](Host& host) -> Task<void> {
+      const auto first = co_await host.start(hears);
+      const auto second = co_await host.start(hears);
+      co_await sleep(1s);
+      spawn([](DurableRef<int> of) -> Task<void> { co_await of.signal(word, 1); }, first);
+      for (int i = 0; i < turns; ++i) co_await yield();
+      co_await second.signal(word, 2);
+      const auto heard = co_await within(1h, second.result());
+      EXPECT_TRUE(heard.has_value()) << "it was not heard after " << turns << " turns";
+      if (!heard.has_value()) co_await host.kill(second.id(), "it waits for ever");
+    });
+  }
+}
+
+TEST_P(AdmissionTest, ATimeoutReachesATaskInTheQueue) {
+  with(TypeOptions().at_most(1));
+  Uuid waits;
+  world.live([&](Host& host) -> Task<void> {
+    const auto first = co_await start(host, "first");
+    const auto late = co_await host.start(StartOptions().timeout(10min), works, "late");
+    waits = late.id();
+    const Time start_time = now();
+    EXPECT_EQ(co_await error_of(late.result()), Errc::durable_cancelled);
+    EXPECT_EQ(now() - start_time, 10min);
+    EXPECT_EQ(first.info()->status, DurableStatus::running);
+  });
+  EXPECT_EQ(effects, (std::vector<std::string>{"first"}));
+}
+
 TEST(Admission, ALimitThatLetsNothingRunIsRefused) {
   const auto refused = [](const TypeOptions& options) {
     Registry types;
