@@ -91,13 +91,14 @@ bool Alarms::needed() const noexcept { return !all_.empty() || host_.eviction.as
 
 void Alarms::changed() {
   if (wait_ != nullptr) return wait_->look(*host_.scheduler);
-  if (running_ || host_.closing) return;
+  if (running_ || stopped_ || host_.closing) return;
   running_ = true;
   std::shared_ptr<Alarms> kept(host_.shared_from_this(), this);
   runner_ = host_.scheduler->spawn(&Alarms::run, std::move(kept)).named("durable alarms");
 }
 
 void Alarms::stop() noexcept {
+  stopped_ = true;
   if (running_) runner_.cancel("the host goes");
 }
 
@@ -139,7 +140,7 @@ void Alarms::ring() {
     entry->changing == 0 ? host_.eviction.begin_again(*entry) : host_.eviction.wake_soon(*entry);
     return;
   }
-  entry->marks->alarm = 0;
+  entry->marks->alarm = kOver;
   std::shared_ptr<Alarms> kept(host_.shared_from_this(), this);
   host_.scheduler
       ->spawn(&Alarms::cancel, std::move(kept), id,

@@ -30,6 +30,8 @@ class Alarms {
   void stop() noexcept;
 
  private:
+  static constexpr std::uint64_t kOver =
+      ~std::uint64_t{0};  // an alarm that was, and is not set again
   class Wait;
   struct Over;
   // By time, and in the order in which they were set.
@@ -51,6 +53,7 @@ class Alarms {
   std::int64_t turn_ = 0;  // when the earliest turn is; zero: none
   Wait* wait_ = nullptr;   // in which `run` is parked
   bool running_ = false;
+  bool stopped_ = false;  // nothing is set any more
   Handle<void> runner_;
 };
 

@@ -89,7 +89,7 @@ Task<void> Eviction::run() {
 }
 
 // Crash case: nothing is written here. What comes to the task while its code is being ended is in
-// its log, and the number of its last record says so.
+// its log, and the number of its last record says so; of a child that ends, `wake_soon` does.
 Task<void> Eviction::evict(HostedTask* entry) {
   const Changing changing(*entry, host_.changed);
   auto rest = std::make_unique<HostedTask::Rest>();
@@ -101,9 +101,12 @@ Task<void> Eviction::evict(HostedTask* entry) {
   }
   if (entry->rest != nullptr) host_.promises.forget(entry->rest->promises);
   rest->promises = host_.promises.rest(*entry->flow);
+  leaving_ = entry;
+  leaving_is_woken_ = false;
   co_await host_.runs.stop(*entry);
+  leaving_ = nullptr;
   if (entry->log.ended || entry->status != DurableStatus::running || entry->broken != nullptr ||
-      host_.closing) {
+      host_.closing || host_.abandoned) {
     host_.promises.forget(rest->promises);
     co_return;
   }
@@ -112,7 +115,7 @@ Task<void> Eviction::evict(HostedTask* entry) {
   entry->rest = std::move(rest);
   ++asleep_;
   host_.alarms.set_wake(*entry);
-  if (entry->log.last_seq != last_seq) wake_soon(*entry);
+  if (leaving_is_woken_ || entry->log.last_seq != last_seq) wake_soon(*entry);
 }
 
 void Eviction::begin_again(HostedTask& entry) {
@@ -123,10 +126,7 @@ void Eviction::begin_again(HostedTask& entry) {
   try {
     host_.runs.begin_again(entry);
   } catch (const Error& error) {  // what its log names may be damaged
-    entry.status = DurableStatus::quarantined;
-    entry.detail = error.what();
-    entry.done.set();
-    host_.scheduler->log("Task " + entry.log.id.text() + " is quarantined: " + entry.detail);
+    host_.runs.quarantine(entry, error.what());
   }
   host_.store->done_reading();
 }
@@ -145,6 +145,7 @@ Task<void> Eviction::wake(HostedTask* entry) {
 }
 
 void Eviction::wake_soon(HostedTask& entry) {
+  if (&entry == leaving_) leaving_is_woken_ = true;
   if (!entry.asleep() || host_.closing) return;
   host_.scheduler
       ->spawn(&Eviction::wake_now, std::shared_ptr<Eviction>(host_.shared_from_this(), this),

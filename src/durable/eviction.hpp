@@ -31,7 +31,8 @@ class Eviction {
   // ---- Coming back ----
   // Returns when the code of the task is here, or nothing of it can run.
   Task<void> wake(HostedTask* entry);
-  // The same without waiting for it. For a task that is not asleep: nothing.
+  // The same without waiting for it. One whose code is being ended comes back after that; for any
+  // other that is not asleep: nothing.
   void wake_soon(HostedTask& entry);
   // Its log is read, and its code begins.
   void begin_again(HostedTask& entry);
@@ -55,6 +56,8 @@ class Eviction {
   std::size_t asleep_ = 0;
   bool running_ = false;
   ManualResetEvent fewer_;  // it is not crowded any more, or none can go
+  HostedTask* leaving_ = nullptr;  // the one whose code is being ended
+  bool leaving_is_woken_ = false;
 };
 
 }  // namespace tiffany

@@ -123,6 +123,7 @@ void HostCore::require_alive(const HostedTask& task, std::string_view what) cons
 
 // As in a crash, but for the code of steps, whose destructors run.
 void HostCore::abandon() noexcept {
+  abandoned = true;
   if (store != nullptr) store->abandon();
   alarms.stop();
   for (HostedTask* entry : tasks) {

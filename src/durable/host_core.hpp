@@ -45,6 +45,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
   Random random{0};                         // of ids
   ManualResetEvent changed;                 // a Changing has ended
   bool closing = false;
+  bool abandoned = false;  // by abandon()
 
   bool is_open() const noexcept { return store != nullptr && !closing; }
   void require_open(std::string_view what) const;

@@ -1,5 +1,6 @@
 // The signals that have come to a durable task and that its code has not taken. Every operation
-// takes the same time however many there are.
+// takes the same time however many there are, but for put_back, which passes those of its name that
+// came before.
 #pragma once
 
 #include <cstddef>

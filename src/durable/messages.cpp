@@ -46,12 +46,21 @@ std::string Messages::query(Uuid id, std::string_view name) {
 Task<std::string> Messages::ask(Uuid id, std::string name) {
   HostedTask& task = host_.require_task(id, "Host::ask");
   const Held held(task);
-  co_await host_.until_settled(&task);
-  while (task.flow != nullptr && !task.flow->waits.live()) {
+  co_await until_code(&task, false);
+  co_return query(id, name);
+}
+
+// All is asked again after each wait: the task may have been evicted or paused once more.
+Task<void> Messages::until_code(HostedTask* task, bool also_queued) {
+  for (;;) {
+    co_await host_.until_settled(task);
+    const bool here = task->flow != nullptr;
+    if (here && task->flow->waits.live()) co_return;
+    const bool goes_on = task->status <= DurableStatus::queued && task->broken == nullptr;
+    if (!here && (!also_queued || !goes_on || task->log.ended)) co_return;
     host_.changed.reset();
     co_await host_.changed.wait();
   }
-  co_return query(id, name);
 }
 
 Task<void> Messages::signal(Uuid id, std::string name, std::string value) {

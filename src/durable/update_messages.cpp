@@ -161,7 +161,7 @@ Task<std::string> Messages::update(Uuid task_id, std::string name, std::string r
   const std::string id_text = (id.nil() ? host_.new_id() : id).text();
   UpdatePtr known;
   for (;;) {
-    co_await host_.until_settled(&task);
+    co_await until_code(&task, true);
     if (task.log.ended) {
       // Of one that waited until the end it is known without a look.
       if (known == nullptr) known = answer_in_log(host_, task, id_text);
@@ -175,11 +175,6 @@ Task<std::string> Messages::update(Uuid task_id, std::string name, std::string r
       throw Error(Errc::durable_stopped,
                   task_text(task) + " is " + std::string(name_of(task.status)) +
                       ", and answers no update until it goes on: " + task.detail + ".");
-    }
-    if (task.flow == nullptr || !task.flow->waits.live()) {  // queued, or being replayed
-      host_.changed.reset();
-      co_await host_.changed.wait();
-      continue;
     }
     const detail::Updates* const updates = task.flow->any_updates();
     known = updates != nullptr ? updates->find(id_text) : nullptr;

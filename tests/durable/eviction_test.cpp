@@ -222,6 +222,111 @@ TEST_P(EvictionTest, AsManyAsTheBudgetSaysStayAndThoseThatWaitedLongestGo) {
   });
 }
 
+Durable<int> waits_for_child(Flow& flow) {
+  const Here here;
+  const auto guard = flow.on_query(how_far, [] { return 0; });
+  auto child = co_await flow.spawn<int>("signalled");
+  co_return co_await child + 1;
+}
+
+TEST_P(EvictionTest, AChildThatEndsWhileItsParentIsBeingEvictedWakesIt) {
+  world.types = [] {
+    Registry types;
+    types.add("signalled", 1, signalled);
+    types.add("waits_for_child", 1, waits_for_child);
+    return types;
+  };
+  for (int turns = 0; turns < 60; ++turns) {
+    world.live([&](Host& host) -> Task<void> {
+      const auto ref = co_await host.start(waits_for_child);
+      co_await sleep(1s);
+      Uuid child;
+      for (const DurableInfo& each : host.tasks()) {
+        if (each.parent == ref.id()) child = each.id;
+      }
+      co_await host.signal(child, go_on, 1);
+      co_await sleep(1s);
+      auto last = spawn([](Host* of, Uuid id) -> Task<void> { co_await of->signal(id, go_on, 2); },
+                        &host, child);
+      for (int i = 0; i < turns; ++i) co_await yield();
+      EXPECT_EQ(co_await ref.ask(how_far), 0);  // which brings the parent back, to be evicted again
+      co_await last;
+      const auto result = co_await within(1h, ref.result());
+      EXPECT_TRUE(result.has_value()) << "nobody woke the parent after " << turns << " turns";
+      if (!result.has_value()) co_await host.kill(ref.id(), "it waits for ever");
+    });
+  }
+}
+
+// The task is evicted as soon as it waits: the code may be gone again when somebody was woken.
+TEST_P(EvictionTest, ManyWhoAskAtOnceAreAllAnswered) {
+  world.live([&](Host& host) -> Task<void> {
+    const auto ref = co_await host.start(signalled);
+    co_await until_gone();
+    const auto ask = [](DurableRef<int> of, int turns) -> Task<int> {
+      for (int i = 0; i < turns; ++i) co_await yield();
+      co_return co_await of.ask(how_far);
+    };
+    std::vector<Handle<int>> all;
+    for (int turns = 0; turns < 60; ++turns) all.push_back(spawn(ask, ref, turns));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto answer = co_await within(1h, all[i].outcome());
+      EXPECT_TRUE(answer.has_value() && answer->ok()) << "of the one after " << i << " turns";
+    }
+  });
+}
+
+Task<void> an_hour() { co_await sleep(1h); }
+Durable<int> gives_up(Flow& flow) {
+  {
+    auto promise = co_await flow.promise<int>("first");
+    co_await flow.sleep(1h);
+  }
+  co_await flow.step("an hour", an_hour);
+  auto other = co_await flow.promise<int>("second");
+  co_return co_await other;
+}
+
+TEST_P(EvictionTest, APromiseThatIsGivenUpByATaskThatCameBackIsNotOpen) {
+  only("task", gives_up);
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start("task");
+    co_await sleep(1s);
+    const auto first = host.promises(10);
+    EXPECT_EQ(first.size(), 1u);
+    co_await sleep(90min);
+    EXPECT_EQ(host.promises(10).size(), 0u);
+    co_await sleep(1h);
+    const auto second = host.promises(10);
+    EXPECT_EQ(second.size(), 1u);
+    EXPECT_EQ(second.at(0).name, "second#1");
+    EXPECT_TRUE(co_await host.complete(second.at(0).id, 2));
+    EXPECT_EQ(co_await host.result<int>(id), 2);
+    EXPECT_EQ(host.promises(10).size(), 0u);
+  });
+}
+
+// Nothing of a host may keep a scheduler waiting for those outside when the host is gone.
+TEST_P(EvictionTest, AHostThatGoesWhileATaskIsBeingEvictedLeavesNothingBehind) {
+  for (int turns = 0; turns < 60; ++turns) {
+    const Registry types = world.types();
+    Scheduler scheduler(Options().virtual_time().turn(1));
+    scheduler.spawn(
+        [](const Registry* known, LoggedCrashTest* of, int wait) -> Task<void> {
+          Host host(*known, of->log_options(), of->host_options);
+          co_await host.open();
+          co_await host.start(sleeps);
+          for (int i = 0; i < wait; ++i) co_await yield();
+        },
+        &types, &world, turns);
+    scheduler.run_until(scheduler.now() + 1h);
+    EXPECT_EQ(scheduler.live_tasks(), 0u) << "after " << turns << " turns";
+    if (scheduler.live_tasks() != 0) break;
+    world.disk = std::make_shared<wal::MemoryDisk>();
+    if (world.provider != nullptr) world.provider = GetParam().provider();
+  }
+}
+
 const Uuid kEvicted = Uuid::derived(Uuid(), "evicted");
 
 TEST_P(EvictionTest, TasksThatAreEvictedAllTheTimeDoTheSameWhereverTheProcessDies) {
