@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/thrown.hpp"
 #include "durable/excerpt.hpp"
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
@@ -41,15 +42,7 @@ std::string_view kind_of(std::string_view json) {
   return "a text that is no JSON";
 }
 
-std::string sentence_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "its codec threw something that is no std::exception";
-  }
-}
+constexpr std::string_view kCodecThrew = "its codec threw something that is no std::exception";
 
 }  // namespace
 
@@ -64,7 +57,8 @@ std::string what_is(const Slot* slot) {
 
 void refuse_value(FlowState& flow, const ValueType& type, std::string_view what,
                   std::string_view json) {
-  flow.comparison.value_differs(type, what, json, sentence_of(std::current_exception()));
+  flow.comparison.value_differs(type, what, json,
+                                sentence_of(std::current_exception(), kCodecThrew));
   flow.leave_code();
 }
 
@@ -138,10 +132,8 @@ bool Comparison::check(const Slot& slot, const std::string& json) {
   try {
     type->check(json);
     return true;
-  } catch (const std::bad_alloc&) {
-    throw;
   } catch (...) {
-    why = detail::sentence_of(std::current_exception());
+    why = caught_sentence(detail::kCodecThrew);
   }
   value_differs(*type, detail::what_is(&slot), json, why);
   return false;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/thrown.hpp"
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
 
@@ -10,16 +11,8 @@ namespace {
 
 // Throws what is being thrown as a refusal of the call.
 [[noreturn]] void refuse_call() {
-  try {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& e) {
-    throw Error(Errc::call_refused, e.what());
-  } catch (...) {
-    throw Error(Errc::call_refused,
-                "An interceptor refused the call, and threw something that is no std::exception.");
-  }
+  throw Error(Errc::call_refused, caught_sentence("An interceptor refused the call, and threw "
+                                                  "something that is no std::exception."));
 }
 
 }  // namespace

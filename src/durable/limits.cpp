@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "base/thrown.hpp"
 #include "base/utf8.hpp"
+#include "durable/excerpt.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/durable/value.hpp"
 
 namespace tiffany::detail {
 namespace {
@@ -62,6 +65,18 @@ void make_recordable(std::string& json, std::string_view what) {
   const auto breaks = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
   const bool plain = json.front() != ' ' && std::none_of(json.begin(), json.end(), breaks);
   if (!plain) json = recordable(json, what);
+}
+
+void require_readable(const ValueType& type, const std::string& json, std::string_view what,
+                      std::string_view how) {
+  std::string why;
+  try {
+    return type.check(json);
+  } catch (...) {
+    why = caught_sentence("its codec refuses it.");
+  }
+  throw Error(Errc::bad_json, std::string(what) + " " + excerpt(json) + " " + std::string(how) +
+                                  ", " + std::string(type.name) + ": " + why);
 }
 
 void make_recordable_sentence(std::string& sentence) {

@@ -9,6 +9,8 @@
 
 namespace tiffany::detail {
 
+struct ValueType;
+
 // `what` is the beginning of a sentence: "The name of a signal".
 void require_name(std::string_view name, std::string_view what);
 // "The reason for a cancel".
@@ -21,6 +23,10 @@ std::string recordable(std::string_view json, std::string_view what);
 // The same of what a codec has written, which is nearly always in order: it is changed only if it
 // must be.
 void make_recordable(std::string& json, std::string_view what);
+// What somebody outside gives to code that reads it as that type. The sentence begins with `what`,
+// an excerpt of it and `how`: "The request", "is not what the update \"add\" takes".
+void require_readable(const ValueType& type, const std::string& json, std::string_view what,
+                      std::string_view how);
 // The sentence of a failure as it is recorded: valid UTF-8, and cut where it is too long.
 void make_recordable_sentence(std::string& sentence);
 

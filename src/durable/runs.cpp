@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/thrown.hpp"
 #include "durable/effects.hpp"
 #include "durable/excerpt.hpp"
 #include "durable/flow_state.hpp"
@@ -151,10 +152,8 @@ std::optional<detail::DurableCode> Runs::code_of(HostedTask& entry) {
     end->result = e.what();
     flow.code.seldom().end = std::move(end);
     return std::nullopt;
-  } catch (const std::exception& e) {
-    why = e.what();
   } catch (...) {
-    why = "something that is no std::exception was thrown";
+    why = caught_sentence("something that is no std::exception was thrown");
   }
   static constexpr detail::ValueType kUnknown{"what its type takes", "any", nullptr};
   flow.comparison.value_differs(

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/thrown.hpp"
 #include "tiffany/base/hash.hpp"
 #include "tiffany/base/json.hpp"
 #include "tiffany/core/scheduler.hpp"
@@ -28,16 +29,6 @@ TaskId task_that_runs() noexcept {
   return scheduler->running()->id();
 }
 
-std::string sentence_of_failure(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "something that is no std::exception was thrown";
-  }
-}
-
 }  // namespace
 
 observe::SpanId SpanInterceptor::span_of(const Uuid& task) noexcept {
@@ -55,7 +46,8 @@ void SpanInterceptor::step_ended(const StepCall& call, const std::exception_ptr&
   span.ended = call.ended * 1000;
   span.task = task_that_runs();
   span.failed = failure != nullptr;
-  if (span.failed) span.error = sentence_of_failure(failure);
+  if (span.failed)
+    span.error = sentence_of(failure, "something that is no std::exception was thrown");
   span.attributes.emplace_back("attempt", std::to_string(call.attempt));
   span.attributes.emplace_back("key", text_json(call.key));
   tracer_.record(std::move(span));

@@ -226,19 +226,8 @@ void Starts::append_spawn(HostedTask& entry, const Recorded& arguments, Level le
 // What a type does not read would stop each task of it before it began.
 void Starts::require_arguments(const DurableType& type, const std::string& arguments) {
   if (type.arguments == nullptr) return;
-  std::string why;
-  try {
-    return type.arguments->check(arguments);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& e) {
-    why = e.what();
-  } catch (...) {
-    why = "its codec refuses them.";
-  }
-  throw Error(Errc::bad_json, "The arguments " + detail::excerpt(arguments) + " are not what \"" +
-                                  type.name + "\" takes, " + std::string(type.arguments->name) +
-                                  ": " + why);
+  detail::require_readable(*type.arguments, arguments, "The arguments",
+                           "are not what \"" + type.name + "\" takes");
 }
 
 }  // namespace tiffany

@@ -2,7 +2,7 @@
 #include <memory>
 #include <utility>
 
-#include "durable/excerpt.hpp"
+#include "base/thrown.hpp"
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
 #include "durable/limits.hpp"
@@ -35,23 +35,6 @@ void require_same_update(const HostedTask& task, const KnownUpdate& known,
                                          ". Use another id for another update.");
 }
 
-void require_request(const detail::UpdateHandler& handler, const std::string& name,
-                     const std::string& request) {
-  std::string why;
-  try {
-    return handler.request->check(request);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& e) {
-    why = e.what();
-  } catch (...) {
-    why = "its codec refuses it.";
-  }
-  throw Error(Errc::bad_json, "The request " + detail::excerpt(request) +
-                                  " is not what the update \"" + name + "\" takes, " +
-                                  std::string(handler.request->name) + ": " + why);
-}
-
 // A validator looks at the variables of the code, which waits.
 void require_valid(const HostedTask& task, const detail::UpdateHandler& handler,
                    const std::string& name, const std::string& request) {
@@ -59,12 +42,8 @@ void require_valid(const HostedTask& task, const detail::UpdateHandler& handler,
   std::string why;
   try {
     return handler.check(request);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& e) {
-    why = e.what();
   } catch (...) {
-    why = "its validator threw something that is no std::exception.";
+    why = caught_sentence("its validator threw something that is no std::exception.");
   }
   throw Error(Errc::update_refused,
               task_text(task) + " refuses the update \"" + name + "\": " + why);
@@ -139,7 +118,8 @@ UpdatePtr Messages::accept_update(HostedTask& task, const std::string& name,
                     (gone ? "\" any more: its code has left the scope of the guard." : "\"."));
   }
   require_other_task(task, *handler, name);
-  require_request(*handler, name, request);
+  detail::require_readable(*handler->request, request, "The request",
+                           "is not what the update \"" + name + "\" takes");
   host_.interceptors.update(task, name, request, id);
   require_valid(task, *handler, name, request);
   if (updates->unanswered() >= kMostWaitingUpdates) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/thrown.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
@@ -21,13 +22,7 @@ constexpr std::size_t kWorthASync = std::size_t{256} << 10;
 constexpr int kMostTurns = 8;
 
 std::exception_ptr sealed_error(const std::string& directory, const std::exception_ptr& error) {
-  std::string why = "an error that is no std::exception";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    why = e.what();
-  } catch (...) {
-  }
+  const std::string why = sentence_of(error, "an error that is no std::exception");
   return std::make_exception_ptr(Error(
       Errc::log_sealed, "The log in " + directory +
                             " takes no more records, because it could not write: " + why +

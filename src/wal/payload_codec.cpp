@@ -1,8 +1,8 @@
 #include "tiffany/wal/payload_codec.hpp"
 
 #include <algorithm>
-#include <exception>
 
+#include "base/thrown.hpp"
 #include "tiffany/base/base64.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/json.hpp"
@@ -49,15 +49,7 @@ std::optional<Parts> all_of(std::string_view text) noexcept {
   return parts && parts->size == text.size() ? parts : std::nullopt;
 }
 
-std::string sentence_of_thrown() {
-  try {
-    throw;
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "it threw something that is no std::exception.";
-  }
-}
+constexpr std::string_view kNoException = "it threw something that is no std::exception.";
 
 std::string text_of(std::string_view key, std::string_view bytes) {
   return std::string(kEncoded) + std::string(key) + std::string(kData) + to_base64(bytes) +
@@ -86,10 +78,8 @@ std::optional<std::string> try_decode(const PayloadCodec* codec, const Parts& pa
     std::optional<std::string> value = codec->decode(parts.key, *bytes);
     if (!value) why = ", which the codec of this program does not know. Give it that key.";
     return value;
-  } catch (const std::bad_alloc&) {
-    throw;
   } catch (...) {
-    why = ", and the codec cannot decode it: " + sentence_of_thrown();
+    why = ", and the codec cannot decode it: " + caught_sentence(kNoException);
   }
   return std::nullopt;
 }
@@ -110,10 +100,8 @@ std::string encoded_value(const PayloadCodec* codec, const std::string& value) {
     if (encoded.key.empty() || !is_key(encoded.key)) {
       why = "the id of its key is not 1 to 64 letters, digits, dots, hyphens and underscores.";
     }
-  } catch (const std::bad_alloc&) {
-    throw;
   } catch (...) {
-    why = sentence_of_thrown();
+    why = caught_sentence(kNoException);
   }
   if (why.empty()) return text_of(encoded.key, encoded.bytes);
   throw Error(Errc::value_not_encoded, "The codec cannot encode a value of " +
