@@ -37,8 +37,8 @@ class History {
     commands.back().id = std::move(id);
     return commands.back();
   }
-  // An answer to an update, each of which is one: the id of an update may come again when its answer
-  // is forgotten.
+  // An answer to an update, each of which is one: the id of an update may come again when its
+  // answer is forgotten.
   Command& answer(std::string id) {
     commands.emplace_back();
     commands.back().kind = "answer";

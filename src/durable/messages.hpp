@@ -28,8 +28,8 @@ class Messages {
 
  private:
   // Returns when nobody changes the task and its code has come to the end of its log, or when
-  // nothing of it runs: all of that is so until the next suspension. `also_queued`: one that has not
-  // begun is waited for, too.
+  // nothing of it runs: all of that is so until the next suspension. `also_queued`: one that has
+  // not begun is waited for, too.
   Task<void> until_code(HostedTask* task, bool also_queued);
   std::shared_ptr<detail::KnownUpdate> accept_update(HostedTask& task, const std::string& name,
                                                      const std::string& request,

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "durable/excerpt.hpp"
 #include "durable/flow_state.hpp"
 #include "durable/host_core.hpp"
 #include "durable/limits.hpp"

@@ -202,8 +202,8 @@ Durable<void> Updates::serve_next() {
   if (cancelled != nullptr) std::rethrow_exception(cancelled);
 }
 
-// The answer is a command of the code: a replay that gives another one is found. The hash is that of
-// what the code has answered, also when that cannot be recorded and the caller hears why not.
+// The answer is a command of the code: a replay that gives another one is found. The hash is that
+// of what the code has answered, also when that cannot be recorded and the caller hears why not.
 void Updates::answer(const UpdatePtr& update, std::string value, FailedAttempt failed,
                      const std::source_location& site) {
   if (failed.sentence.empty()) {

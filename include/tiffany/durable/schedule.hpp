@@ -52,8 +52,8 @@ class Schedule {
     data_.every = interval;
     return std::move(*this);
   }
-  // A name of the IANA database, which is read in /usr/share/zoneinfo where the schedule runs. Where
-  // it cannot be read, that is a problem of the schedule (ScheduleState), and tried again.
+  // A name of the IANA database, which is read in /usr/share/zoneinfo where the schedule runs.
+  // Where it cannot be read, that is a problem of the schedule (ScheduleState), and tried again.
   Schedule&& zone(std::string name) && {
     data_.zone = std::move(name);
     return std::move(*this);

@@ -5,10 +5,11 @@
 //   options.codec = std::make_shared<MyCodec>(keys);    // of a Host, of inspect(), of the shell
 //
 // Encoded are arguments, results of steps, tasks and children, values of signals and promises,
-// requests and answers of updates, the states and mailboxes of checkpoints, and what heartbeats say.
-// Clear text stay, because hosts and tools need them without a key: names, ids, keys of tasks,
-// search attributes, times, reasons and sentences of failures, and 64-bit hashes of arguments and of
-// answers to updates, by which a guess can be checked. What must not be read belongs into values.
+// requests and answers of updates, the states and mailboxes of checkpoints, and what heartbeats
+// say. Clear text stay, because hosts and tools need them without a key: names, ids, keys of tasks,
+// search attributes, times, reasons and sentences of failures, and 64-bit hashes of arguments and
+// of answers to updates, by which a guess can be checked. What must not be read belongs into
+// values.
 //
 // A value is recorded as {"$encoded":"<id of the key>","data":"<base64>"}. Which key is new is the
 // business of the codec: a log may have values of many keys, and a key is needed as long as there
@@ -38,13 +39,13 @@ class PayloadCodec {
   };
   // A value is JSON. The same value may be encoded differently each time. What is thrown refuses
   // the call that the value came with, and nothing is recorded: a start, a signal, a checkpoint. A
-  // step whose result, or an update whose answer cannot be encoded fails. A task whose result cannot be encoded stops, and
-  // goes on when its log is opened again.
+  // step whose result, or an update whose answer cannot be encoded fails. A task whose result
+  // cannot be encoded stops, and goes on when its log is opened again.
   virtual Encoded encode(std::string_view json) const = 0;
   // None: that key is not known. What is thrown says why the bytes are not what encode() gave.
   virtual std::optional<std::string> decode(std::string_view key, std::string_view bytes) const = 0;
-  // Values that were recorded without a codec, and those with an empty key, may be read: for a log that has to become encrypted.
-  // Whoever can write to the log can then put values into it.
+  // Values that were recorded without a codec, and those with an empty key, may be read: for a log
+  // that has to become encrypted. Whoever can write to the log can then put values into it.
   virtual bool accepts_clear() const noexcept { return false; }
 
  protected:
