@@ -55,7 +55,7 @@ class Eviction {
   std::size_t hot_ = 0;  // tasks with code
   std::size_t asleep_ = 0;
   bool running_ = false;
-  ManualResetEvent fewer_;  // it is not crowded any more, or none can go
+  ManualResetEvent fewer_;         // it is not crowded any more, or none can go
   HostedTask* leaving_ = nullptr;  // the one whose code is being ended
   bool leaving_is_woken_ = false;
 };
