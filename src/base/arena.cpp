@@ -133,12 +133,55 @@ void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
 
 #else
 
+namespace {
+
+// The thread ends: blocks may be freed after its spare ones are gone.
+thread_local bool spare_over = false;
+
+// Mappings of large blocks that were freed, of all arenas of this thread: a server makes and frees
+// a frame of more than a kilobyte for each request, and to map one takes four system calls. At most
+// 1 MiB of them is kept, for the next block of the same number of pages.
+class SpareMappings {
+ public:
+  ~SpareMappings() {
+    spare_over = true;
+    for (std::size_t pages = 1; pages <= kMostPages; ++pages) {
+      while (void* const memory = take(pages * kPage)) munmap(memory, pages * kPage);
+    }
+  }
+  // Null: there is none.
+  void* take(std::size_t bytes) noexcept {
+    const std::size_t pages = bytes / kPage;
+    if (pages > kMostPages || counts_[pages - 1] == 0) return nullptr;
+    return spare_[pages - 1][--counts_[pages - 1]];
+  }
+  // False: it is not kept.
+  bool put(void* memory, std::size_t bytes) noexcept {
+    const std::size_t pages = bytes / kPage;
+    if (spare_over || pages > kMostPages || counts_[pages - 1] == kEach) return false;
+    spare_[pages - 1][counts_[pages - 1]++] = memory;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kMostPages = 3;
+  static constexpr std::size_t kEach = 42;  // 42 * (1 + 2 + 3) pages
+  void* spare_[kMostPages][kEach] = {};
+  std::size_t counts_[kMostPages] = {};
+};
+
+thread_local SpareMappings spare_mappings;
+
+}  // namespace
+
 void* Arena::allocate_slow(std::size_t size) {
   may_grow_by(size);
   if (size > kLargestSmall) {
     // A large block is a mapping of its own, with the header that owner_of() looks for. It is not
-    // on the list of chunks: it goes back to the system as soon as it is freed.
-    Chunk* chunk = map_chunk(round_up(kHeader + size, kPage));
+    // on the list of chunks: it goes back to the system, or to the spare ones, when it is freed.
+    const std::size_t bytes = round_up(kHeader + size, kPage);
+    void* const spare = spare_mappings.take(bytes);
+    Chunk* chunk = spare != nullptr ? new (spare) Chunk{this, nullptr, bytes} : map_chunk(bytes);
     used_ += usage(size);
     has_grown_by(size);
     return reinterpret_cast<std::byte*>(chunk) + kHeader;
@@ -162,7 +205,7 @@ void* Arena::allocate_slow(std::size_t size) {
 void Arena::deallocate_slow(void* block, std::size_t size) noexcept {
   Arena* owner = owner_of(block);
   auto* chunk = reinterpret_cast<Chunk*>(static_cast<std::byte*>(block) - kHeader);
-  munmap(chunk, chunk->mapped);
+  if (!spare_mappings.put(chunk, chunk->mapped)) munmap(chunk, chunk->mapped);
   owner->used_ -= usage(size);
   owner->has_shrunk_by(size);
   if (owner->retired_) owner->delete_when_empty();

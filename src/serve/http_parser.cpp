@@ -69,25 +69,45 @@ MessageParser::MessageParser(Side side, const ParserLimits& limits, bool without
 }
 MessageParser::~MessageParser() = default;
 
+static void require_digits(std::string_view length) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (std::all_of(length.begin(), length.end(), digit)) return;
+  throw HttpError(400, "The length of the message is not one number.");
+}
+
 // What two programs read differently is refused as soon as the head is there, before anybody acts
 // on one reading of it: a message with two lengths, a line of a header that goes on in the next, a
 // request without a host.
-static void require_unambiguous(const Headers& headers, bool request, bool old) {
-  std::optional<std::string_view> length;
+template <class Fields>
+static void require_unambiguous(const Fields& headers, bool request, bool old) {
+  int lengths = 0;
   int hosts = 0;
-  for (const auto& [name, value] : headers) {
-    if (same_name(name, "content-length")) {
-      if (length) throw HttpError(400, "The message has its length twice.");
-      length = value;
+  int codings = 0;
+  bool chunked = true;
+  for (const auto& field : headers) {
+    switch (field.name()) {
+      case beast::field::content_length:
+        ++lengths;
+        require_digits(std::string_view(field.value().data(), field.value().size()));
+        break;
+      case beast::field::host:
+        ++hosts;
+        break;
+      case beast::field::transfer_encoding:
+        ++codings;
+        chunked =
+            same_name(std::string_view(field.value().data(), field.value().size()), "chunked");
+        break;
+      default:
+        break;
     }
-    if (same_name(name, "host")) ++hosts;
   }
-  const auto coding = headers.find("transfer-encoding");
-  if (coding && length) {
+  if (lengths > 1) throw HttpError(400, "The message has its length twice.");
+  if (codings > 0 && lengths > 0) {
     throw HttpError(400, "The message has a length and a transfer coding.");
   }
-  if (coding && !same_name(*coding, "chunked")) {
-    throw HttpError(501, "The only transfer coding that is known here is chunked.");
+  if (codings > 1 || !chunked) {
+    throw HttpError(501, "The only transfer coding that is known here is chunked, once.");
   }
   if (request && !old && hosts != 1) {
     throw HttpError(400, "A request of HTTP/1.1 names its host, once.");
@@ -122,7 +142,7 @@ std::size_t MessageParser::take(std::string_view bytes) {
   if (!before && head_complete()) {
     state.with([&](auto& parser) {
       const bool request = state.request.has_value();
-      require_unambiguous(headers_of(parser.get()), request, parser.get().version() < 11);
+      require_unambiguous(parser.get(), request, parser.get().version() < 11);
       return 0;
     });
   }

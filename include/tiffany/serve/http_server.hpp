@@ -72,10 +72,14 @@ class Peer {
   std::optional<std::int32_t> process{};
 };
 
+namespace detail {
+class AnswerLine;
+}
+
 // The place of an answer among others of its connection.
 struct InLine {
-  ManualResetEvent* turn = nullptr;  // set when the answers before it are sent; null: they are
-  const bool* over = nullptr;        // one of those was the last
+  detail::AnswerLine* line = nullptr;  // null: there are no others
+  std::uint64_t number = 0;
 };
 
 // One request and its answer.
@@ -102,6 +106,12 @@ class Exchange {
   // where the handler returns. To a client of HTTP/1.0, until the connection closes.
   Task<void> begin(Response head);
   Task<void> write(std::string_view piece);
+  // Returns when the client has closed its end of the connection, or sends more meanwhile than a
+  // head may have. For the handler of a long stream, beside its writes:
+  //   co_await race(send_events(exchange), exchange.closed());
+  // Not behind upgrade(): whoever has the stream reads it. Cancel. Before start and while parked:
+  // nothing that has come is lost. After completion: the next suspension throws.
+  Task<void> closed();
 
   // Or another protocol: answers 101 with these headers, and gives the connection, with what has
   // come already behind the request. It ends with the handler.
