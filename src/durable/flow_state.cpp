@@ -108,6 +108,7 @@ void FlowState::settle(Slot& slot, RecordType record, std::string value, bool fa
   try {
     // From here to the append nothing may suspend: a long value belongs to the next record.
     slot.write_result(host.payload, value, failed, unknown);
+    if (mail != nullptr) host.payload += mail->members;
     arrival.seq = append(record, host.payload, alone ? &slot.site : nullptr, slot.command,
                          Level::sync, ticket);
   } catch (const Error& e) {

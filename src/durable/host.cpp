@@ -44,25 +44,31 @@ void Host::require_type(const Uuid& id, detail::AnyFunction function, std::strin
 }
 Uuid Host::new_id() { return core_->new_id(); }
 Task<std::string> Host::result_json(Uuid id) { return kept(core_, core_->results.wait(id)); }
-Task<void> Host::signal_json(Uuid task, std::string name, std::string value) {
-  return kept(core_, core_->messages.signal(task, std::move(name), std::move(value)));
+Task<void> Host::signal_json(Uuid task, std::string name, std::string value, Actor actor) {
+  return kept(core_,
+              core_->messages.signal(task, std::move(name), std::move(value), std::move(actor)));
 }
-Task<bool> Host::complete_json(Uuid promise, std::string value, bool success) {
-  return kept(core_, core_->promises.complete(promise, std::move(value), success));
+Task<bool> Host::complete_json(Uuid promise, std::string value, bool success, Actor actor) {
+  return kept(core_,
+              core_->promises.complete(promise, std::move(value), success, std::move(actor)));
 }
-Task<void> Host::cancel(Uuid task, std::string why) {
-  return kept(core_, core_->messages.cancel(task, std::move(why)));
+Task<void> Host::cancel(Uuid task, std::string why, Actor actor) {
+  return kept(core_, core_->messages.cancel(task, std::move(why), std::move(actor)));
 }
-Task<void> Host::kill(Uuid task, std::string why) {
-  return kept(core_, core_->lifecycle.kill(task, std::move(why)));
+Task<void> Host::kill(Uuid task, std::string why, Actor actor) {
+  return kept(core_, core_->lifecycle.kill(task, std::move(why), std::move(actor)));
 }
-Task<void> Host::pause(Uuid task) { return kept(core_, core_->lifecycle.pause(task)); }
-Task<void> Host::resume(Uuid task) { return kept(core_, core_->lifecycle.resume(task)); }
-Task<void> Host::retry(Uuid task, std::string from) {
-  return kept(core_, core_->lifecycle.retry(task, std::move(from)));
+Task<void> Host::pause(Uuid task, Actor actor) {
+  return kept(core_, core_->lifecycle.pause(task, std::move(actor)));
 }
-Task<Uuid> Host::fork(Uuid task, std::string from) {
-  return kept(core_, core_->lifecycle.fork(task, std::move(from)));
+Task<void> Host::resume(Uuid task, Actor actor) {
+  return kept(core_, core_->lifecycle.resume(task, std::move(actor)));
+}
+Task<void> Host::retry(Uuid task, std::string from, Actor actor) {
+  return kept(core_, core_->lifecycle.retry(task, std::move(from), std::move(actor)));
+}
+Task<Uuid> Host::fork(Uuid task, std::string from, Actor actor) {
+  return kept(core_, core_->lifecycle.fork(task, std::move(from), std::move(actor)));
 }
 Task<Compaction> Host::compact(Retention keep) {
   return kept(core_, core_->compactor.compact(keep));

@@ -68,13 +68,13 @@ std::vector<OpenPromise> PromiseTable::list(std::size_t most) {
   find_at_rest(Uuid());
   std::vector<OpenPromise> all;
   slots_.for_each([&](const detail::PromiseSlot& slot) {
-    if (!slot.recorded) all.push_back({slot.uuid, slot.flow.log.id, slot.id});
+    if (!slot.recorded) all.push_back({slot.uuid, slot.flow.log.id, slot.id, slot.since});
   });
   for (const auto& [id, asked] : at_rest_) {
     const HostedTask* const task = host_.tasks.find(asked.task);
     const bool here = slots_.find(id) != nullptr || kept_.contains(id);
     if (asked.kept || here || task == nullptr || task->log.ended) continue;
-    all.push_back({id, asked.task, asked.name});
+    all.push_back({id, asked.task, asked.name, asked.since});
   }
   std::ranges::sort(all, [](const OpenPromise& a, const OpenPromise& b) {
     return a.task == b.task ? a.name < b.name : a.task < b.task;

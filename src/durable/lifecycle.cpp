@@ -12,7 +12,8 @@ namespace tiffany {
 
 using wal::RecordType;
 
-Task<void> Lifecycle::kill(Uuid id, std::string why) {
+Task<void> Lifecycle::kill(Uuid id, std::string why, Actor actor) {
+  detail::require_actor(actor);
   detail::require_reason(why, "The reason for a kill");
   if (host_.is_open() && host_.tasks.find(id) == nullptr && host_.results.archived(id)) co_return;
   HostedTask& task = host_.require_task(id, "Host::kill");
@@ -20,11 +21,11 @@ Task<void> Lifecycle::kill(Uuid id, std::string why) {
   host_.callers.require_other(task, true, "Host::kill");
   const StepCallers::Waiting waiting(host_.callers, task, true);
   co_await host_.until_settled(&task);
-  if (!task.log.ended) co_await shield(kill_now(&task, std::move(why)));
+  if (!task.log.ended) co_await shield(kill_now(&task, std::move(why), std::move(actor)));
 }
 
 // Shielded: a caller that is cancelled leaves no task without an end whose code is gone.
-Task<void> Lifecycle::kill_now(HostedTask* task, std::string why) {
+Task<void> Lifecycle::kill_now(HostedTask* task, std::string why, Actor actor) {
   const Changing changing(*task, host_.changed);
   host_.admission.withdraw(*task);
   const std::vector<ChildAtEnd> children = host_.children.of(*task);
@@ -34,41 +35,44 @@ Task<void> Lifecycle::kill_now(HostedTask* task, std::string why) {
   for (const ChildAtEnd& child : children) co_await host_.children.end(child);
   std::string payload;
   records::End::abort(payload, "killed", why, {});
+  payload += records::members_of(actor);
   co_await host_.record(*task, RecordType::TaskAbort, payload);
   host_.runs.ended(*task, DurableStatus::cancelled, std::move(why));
 }
 
-Task<void> Lifecycle::pause(Uuid id) {
+Task<void> Lifecycle::pause(Uuid id, Actor actor) {
+  detail::require_actor(actor);
   HostedTask& task = host_.require_task(id, "Host::pause");
   const Held held(task);
   host_.callers.require_other(task, false, "Host::pause");
   const StepCallers::Waiting waiting(host_.callers, task, false);
   co_await host_.until_settled(&task);
   host_.require_alive(task, "Host::pause");
-  co_await shield(pause_now(&task));
+  co_await shield(pause_now(&task, records::Asked::pause(actor)));
 }
 
 // Crash case: the code is stopped first. If the process dies before the record is written, the task
 // goes on in the next one: a pause that was not answered did not happen.
-Task<void> Lifecycle::pause_now(HostedTask* task) {
+Task<void> Lifecycle::pause_now(HostedTask* task, std::string payload) {
   const Changing changing(*task, host_.changed);
   host_.admission.withdraw(*task);
   co_await host_.runs.stop(*task);
   host_.require_alive(*task, "Host::pause");  // it may have ended meanwhile
-  co_await host_.record(*task, RecordType::Command, records::Asked::pause());
+  co_await host_.record(*task, RecordType::Command, std::move(payload));
   host_.admission.release(*task);
   task->status = DurableStatus::paused;
   task->detail = "by an operator";
 }
 
-Task<void> Lifecycle::resume(Uuid id) {
+Task<void> Lifecycle::resume(Uuid id, Actor actor) {
+  detail::require_actor(actor);
   HostedTask& task = host_.require_task(id, "Host::resume");
   const Held held(task);
   co_await host_.until_settled(&task);
   host_.require_alive(task, "Host::resume");
   if (task.status <= DurableStatus::queued) co_return;
   require_type(task);
-  co_await shield(resume_now(&task, records::Asked::resume()));
+  co_await shield(resume_now(&task, records::Asked::resume(actor)));
 }
 
 // Nobody else appends to its log meanwhile: what was appended before this record is on the disk
@@ -95,7 +99,8 @@ Task<void> Lifecycle::resume_now(HostedTask* task, std::string payload) {
   host_.store->done_reading();
 }
 
-Task<void> Lifecycle::retry(Uuid id, std::string from) {
+Task<void> Lifecycle::retry(Uuid id, std::string from, Actor actor) {
+  detail::require_actor(actor);
   detail::require_step_id(from);
   HostedTask& task = host_.require_task(id, "Host::retry");
   const Held held(task);
@@ -105,7 +110,7 @@ Task<void> Lifecycle::retry(Uuid id, std::string from) {
                                           " is " + std::string(name_of(task.status)) + ".");
   }
   require_way_back(task, from);
-  co_await shield(resume_now(&task, records::Asked::retry(from)));
+  co_await shield(resume_now(&task, records::Asked::retry(from, actor)));
 }
 
 void Lifecycle::require_type(HostedTask& task) {
@@ -130,7 +135,8 @@ void Lifecycle::require_way_back(HostedTask& task, const std::string& from) {
               "Task " + task.log.id.text() + " has no step \"" + from + "\" in its log.");
 }
 
-Task<Uuid> Lifecycle::fork(Uuid id, std::string from) {
+Task<Uuid> Lifecycle::fork(Uuid id, std::string from, Actor actor) {
+  detail::require_actor(actor);
   detail::require_step_id(from);
   HostedTask& task = host_.require_task(id, "Host::fork");
   const Held held(task);
@@ -141,7 +147,7 @@ Task<Uuid> Lifecycle::fork(Uuid id, std::string from) {
   }
   require_way_back(task, from);
   require_no_promise(task, from);
-  co_return co_await shield(fork_now(&task, std::move(from)));
+  co_return co_await shield(fork_now(&task, std::move(from), std::move(actor)));
 }
 
 // Two tasks cannot wait for one promise: whoever keeps it knows it by its id.
@@ -169,7 +175,7 @@ void Lifecycle::require_no_promise(const HostedTask& task, const std::string& fr
 
 // The log of the one, as that of another, which is then retried. Until the record of that is there,
 // it has not come to be.
-Task<Uuid> Lifecycle::fork_now(HostedTask* task, std::string from) {
+Task<Uuid> Lifecycle::fork_now(HostedTask* task, std::string from, Actor actor) {
   const Changing not_now(*task, host_.changed);
   const std::string of = task->log.id.text();
   std::vector<std::string> lines = host_.store->read(task->log);
@@ -200,7 +206,7 @@ Task<Uuid> Lifecycle::fork_now(HostedTask* task, std::string from) {
     line.replace(line.find(from_whom), from_whom.size(), to_whom);
     host_.store->append_copy(made.log, line);
   }
-  co_await resume_now(&made, records::Asked::retry(from));
+  co_await resume_now(&made, records::Asked::retry(from, actor));
   co_return id;
 }
 

@@ -5,23 +5,24 @@
 #include <string_view>
 
 #include "durable/hosted_task.hpp"
+#include "tiffany/durable/actor.hpp"
 
 namespace tiffany {
 
 class Lifecycle {
  public:
   explicit Lifecycle(HostCore& host) noexcept : host_(host) {}
-  Task<void> kill(Uuid id, std::string why);
-  Task<void> pause(Uuid id);
-  Task<void> resume(Uuid id);
-  Task<void> retry(Uuid id, std::string from);
-  Task<Uuid> fork(Uuid id, std::string from);
+  Task<void> kill(Uuid id, std::string why, Actor actor);
+  Task<void> pause(Uuid id, Actor actor);
+  Task<void> resume(Uuid id, Actor actor);
+  Task<void> retry(Uuid id, std::string from, Actor actor);
+  Task<Uuid> fork(Uuid id, std::string from, Actor actor);
 
  private:
-  Task<void> kill_now(HostedTask* task, std::string why);
-  Task<void> pause_now(HostedTask* task);
+  Task<void> kill_now(HostedTask* task, std::string why, Actor actor);
+  Task<void> pause_now(HostedTask* task, std::string payload);
   Task<void> resume_now(HostedTask* task, std::string payload);
-  Task<Uuid> fork_now(HostedTask* task, std::string from);
+  Task<Uuid> fork_now(HostedTask* task, std::string from, Actor actor);
   void require_type(HostedTask& task);
   void require_way_back(HostedTask& task, const std::string& from);
   void require_no_promise(const HostedTask& task, const std::string& from);

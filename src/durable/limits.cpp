@@ -38,6 +38,11 @@ void require_reason(std::string_view reason, std::string_view what) {
   require_text(reason, 0, kLongestReason, what);
 }
 
+void require_actor(const Actor& actor) {
+  require_text(actor.by, 0, kLongestName, "Who asks something of a durable task");
+  require_reason(actor.why, "Why something is asked of a durable task");
+}
+
 void require_step_id(std::string_view id) {
   constexpr std::size_t kNumber = 11;  // "#4294967295"
   require_text(id, 1, kLongestPath + kLongestName + kNumber,

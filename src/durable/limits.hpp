@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "tiffany/durable/actor.hpp"
 #include "tiffany/durable/limits.hpp"
 
 namespace tiffany::detail {
@@ -15,6 +16,8 @@ struct ValueType;
 void require_name(std::string_view name, std::string_view what);
 // "The reason for a cancel".
 void require_reason(std::string_view reason, std::string_view what);
+// Both of its texts.
+void require_actor(const Actor& actor);
 // The name of a step in its log, with its path and its number: "pay/charge#2".
 void require_step_id(std::string_view id);
 

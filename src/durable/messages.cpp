@@ -13,13 +13,14 @@ namespace tiffany {
 using wal::RecordType;
 
 // A cancel of a task that has ended is no error: the caller cannot know.
-Task<void> Messages::cancel(Uuid id, std::string why) {
+Task<void> Messages::cancel(Uuid id, std::string why, Actor actor) {
+  detail::require_actor(actor);
   detail::require_reason(why, "The reason for a cancel");
   if (host_.is_open() && host_.tasks.find(id) == nullptr && host_.results.archived(id)) co_return;
   HostedTask& task = host_.require_task(id, "Host::cancel");
   const Held held(task);
   if (!task.log.ended) {
-    co_await send(&task, false, std::move(why), std::string());
+    co_await send(&task, false, std::move(why), std::string(), std::move(actor));
   }
 }
 
@@ -63,18 +64,20 @@ Task<void> Messages::until_code(HostedTask* task, bool also_queued) {
   }
 }
 
-Task<void> Messages::signal(Uuid id, std::string name, std::string value) {
+Task<void> Messages::signal(Uuid id, std::string name, std::string value, Actor actor) {
+  detail::require_actor(actor);
   detail::require_name(name, "The name of a signal");
   value = detail::recordable(value, "The value of a signal");
   HostedTask& task = host_.require_task(id, "Host::signal");
   const Held held(task);
   host_.require_alive(task, "Host::signal");
   host_.interceptors.signal(task, name, value);
-  co_await send(&task, true, std::move(name), std::move(value));
+  co_await send(&task, true, std::move(name), std::move(value), std::move(actor));
 }
 
 // To the task, if its code is here; or else to its log.
-Task<void> Messages::send(HostedTask* task, bool signal, std::string name, std::string value) {
+Task<void> Messages::send(HostedTask* task, bool signal, std::string name, std::string value,
+                          Actor actor) {
   // Crash case: a pause or a kill that is under way decides first where the record goes. Between
   // the two, a signal would be in the log and not in the code, or the reverse.
   co_await host_.until_settled(task);
@@ -83,7 +86,7 @@ Task<void> Messages::send(HostedTask* task, bool signal, std::string name, std::
   if (task->flow != nullptr) {
     using Kind = detail::Arrival::Kind;
     const auto mail = task->flow->signals.send(signal ? Kind::signal : Kind::cancel,
-                                               std::move(name), std::move(value));
+                                               std::move(name), std::move(value), actor);
     co_await mail->event.wait();
     if (mail->error != nullptr) std::rethrow_exception(mail->error);
     co_return;
@@ -92,6 +95,7 @@ Task<void> Messages::send(HostedTask* task, bool signal, std::string name, std::
   if (signal) host_.require_codec_of(*task, "Host::signal");
   std::string payload;
   records::Sent::write(payload, *host_.store, signal, name, value);
+  payload += records::members_of(actor);
   co_await host_.record(*task, RecordType::Resumed, payload);
   if (!signal) host_.admission.let_in(*task);
 }

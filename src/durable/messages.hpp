@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "durable/hosted_task.hpp"
+#include "tiffany/durable/actor.hpp"
 
 namespace tiffany {
 namespace detail {
@@ -16,10 +17,11 @@ struct UpdateHandler;
 class Messages {
  public:
   explicit Messages(HostCore& host) noexcept : host_(host) {}
-  Task<void> signal(Uuid id, std::string name, std::string value);
-  Task<void> cancel(Uuid id, std::string why);
+  Task<void> signal(Uuid id, std::string name, std::string value, Actor actor = Actor());
+  Task<void> cancel(Uuid id, std::string why, Actor actor = Actor());
   // To the task, if its code is here; or else to its log.
-  Task<void> send(HostedTask* task, bool signal, std::string name, std::string value);
+  Task<void> send(HostedTask* task, bool signal, std::string name, std::string value,
+                  Actor actor = Actor());
   std::string query(Uuid id, std::string_view name);
   // The same when the code of the task has come to the end of its log.
   Task<std::string> ask(Uuid id, std::string name);

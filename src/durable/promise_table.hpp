@@ -30,13 +30,14 @@ class PromiseTable {
   // Host::promises.
   std::vector<OpenPromise> list(std::size_t most);
   // Host::complete_json.
-  Task<bool> complete(Uuid promise, std::string value, bool success);
+  Task<bool> complete(Uuid promise, std::string value, bool success, Actor actor);
 
  private:
   // The promise of a task whose code is not here, as its log knows it.
   struct Asked {
     Uuid task;
     std::string name;
+    std::int64_t since = 0;
     bool kept = false;
   };
   struct AtRest {

@@ -23,14 +23,17 @@ detail::Slot* detail::issue_promise(FlowState& flow, const std::string& name, co
   const Command* const recorded =
       flow.comparison.match("promise", id, "", site, differs, type.shape);
   if (differs) return nullptr;
-  const auto make = [&](const Uuid& uuid) {
-    return std::make_unique<PromiseSlot>(flow, SlotKind::promise, std::move(id), site, uuid, type);
+  const auto make = [&](const Uuid& uuid, std::int64_t since) {
+    auto slot =
+        std::make_unique<PromiseSlot>(flow, SlotKind::promise, std::move(id), site, uuid, type);
+    slot->since = since;
+    return slot;
   };
-  if (recorded != nullptr) return &flow.hold(make(recorded->uuid), recorded);
+  if (recorded != nullptr) return &flow.hold(make(recorded->uuid, recorded->time), recorded);
   const Uuid uuid = Uuid::derived(flow.log.id, "promise " + flow.name_outside() + "/" + id);
   records::Asked::promise(flow.host.payload, id, uuid, type.shape);
   const std::uint64_t command = flow.append(RecordType::Command, flow.host.payload, &site);
-  return &flow.hold_live(make(uuid), command);
+  return &flow.hold_live(make(uuid, flow.host.store->clock().now()), command);
 }
 
 void PromiseTable::open(PromiseSlot& promise) {
@@ -55,11 +58,12 @@ void PromiseTable::forget(const std::vector<Uuid>& promises) noexcept {
 
 std::vector<Uuid> PromiseTable::rest(const FlowState& flow) {
   std::vector<Uuid> all(flow.kept_promises.begin(), flow.kept_promises.end());
-  for (const Uuid& promise : all) at_rest_[promise] = {flow.log.id, std::string(), true};
+  for (const Uuid& promise : all) at_rest_[promise] = {flow.log.id, std::string(), 0, true};
   for (const auto& slot : flow.slots) {
     if (slot->kind != detail::SlotKind::promise || slot->arrived) continue;
     all.push_back(slot->public_id());
-    at_rest_[all.back()] = {flow.log.id, slot->id, false};
+    const auto& promise = static_cast<const PromiseSlot&>(*slot);
+    at_rest_[all.back()] = {flow.log.id, slot->id, promise.since, false};
   }
   return all;
 }
@@ -79,7 +83,7 @@ void PromiseTable::read(HostedTask& entry) {
         const records::Asked promise = records::Asked::read(fields);
         if (promise.op != "promise") continue;
         Asked& asked = at_rest_[promise.uuid];
-        asked = {entry.log.id, promise.id, false};
+        asked = {entry.log.id, promise.id, wal::parse_time(view.ts).value_or(0), false};
         by_name[asked.name] = &asked;
       } else {
         const auto found = by_name.find(records::Result::read(fields).of);
@@ -129,7 +133,8 @@ static void require_value_of(const PromiseSlot& slot, const std::string& value) 
   }
 }
 
-Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success) {
+Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success, Actor actor) {
+  detail::require_actor(actor);
   if (success) {
     value = detail::recordable(value, "The value of a promise");
   } else {
@@ -144,6 +149,7 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success)
       if (first && success) require_value_of(slot, value);
       if (first) {
         slot.completion = std::make_shared<detail::TaskMail>();
+        slot.completion->members = records::members_of(actor);
         slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false,
                          slot.completion);
         if (host_.store->sealed()) std::rethrow_exception(host_.store->why_sealed());
@@ -181,6 +187,7 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success)
     if (success) host_.require_codec_of(*there.task, "Host::complete");
     std::string payload;
     records::Result::write(payload, *host_.store, there.promise->name, value, !success);
+    payload += records::members_of(actor);
     // Before the suspension: two who keep it at once must not both be the first.
     there.promise->kept = true;
     HostedTask& task = *there.task;

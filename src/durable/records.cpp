@@ -206,12 +206,16 @@ void Asked::answer(std::string& out, wal::RecordStore& store, std::string_view i
   add_result(payload, store, value, failed);
   if (failed) add_failure(payload, &failure);
 }
-std::string Asked::pause() { return R"("op":"pause","by":"operator")"; }
-std::string Asked::resume() { return R"("op":"resume","by":"operator")"; }
-std::string Asked::retry(std::string_view from) {
+std::string Asked::pause(const Actor& actor) {
+  return R"("op":"pause")" + members_of(actor.by.empty() ? Actor("operator", actor.why) : actor);
+}
+std::string Asked::resume(const Actor& actor) {
+  return R"("op":"resume")" + members_of(actor.by.empty() ? Actor("operator", actor.why) : actor);
+}
+std::string Asked::retry(std::string_view from, const Actor& actor) {
   std::string out;
   Payload(out).text("op", "retry").text("from", from);
-  return out;
+  return out + members_of(actor);
 }
 bool Asked::by_code() const noexcept {
   return op == "timer" || op == "promise" || op == "spawn" || op == "version" || op == "signal" ||
@@ -274,6 +278,20 @@ End End::read(const Fields& fields) {
   end.trace = fields.text("trace");
   if (fields.has("reason")) end.failure = failure_in(fields);
   return end;
+}
+
+std::string members_of(const Actor& actor) {
+  std::string out;
+  const auto add = [&out](std::string_view name, const std::string& text) {
+    if (text.empty()) return;
+    out += ",\"";
+    out += name;
+    out += "\":";
+    JsonWriter(out).value(text);
+  };
+  add("by", actor.by);
+  add("why", actor.why);
+  return out;
 }
 
 std::string value_in(const wal::RecordView& record, wal::RecordStore& store,

@@ -14,6 +14,7 @@
 #include "durable/failure.hpp"
 #include "durable/fields.hpp"
 #include "tiffany/base/uuid.hpp"
+#include "tiffany/durable/actor.hpp"
 #include "tiffany/durable/step.hpp"
 #include "tiffany/wal/record.hpp"
 #include "tiffany/wal/record_store.hpp"
@@ -116,9 +117,10 @@ struct Asked {
   static void answer(std::string& out, wal::RecordStore& store, std::string_view id,
                      std::string_view hash, const std::string& value, bool failed,
                      const detail::Failure& failure);
-  static std::string pause();
-  static std::string resume();
-  static std::string retry(std::string_view from);
+  // Without an actor: by "operator", of whom nothing is known.
+  static std::string pause(const Actor& actor);
+  static std::string resume(const Actor& actor);
+  static std::string retry(std::string_view from, const Actor& actor);
   bool by_code() const noexcept;
   static Asked read(const Fields& fields);
 };
@@ -157,6 +159,10 @@ struct End {
                     std::string_view trace, const detail::Failure* failure = nullptr);
   static End read(const Fields& fields);
 };
+
+// The members of a record from outside that say who asked for it and why: behind all others, with
+// a comma before the first. Empty when the actor is.
+std::string members_of(const Actor& actor);
 
 // The value that a member of the record means. When it cannot be decoded, the sentence says which
 // record of which task it is.

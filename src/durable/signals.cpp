@@ -61,11 +61,12 @@ void TaskSignals::each(const F& call) const {
 }
 
 std::shared_ptr<detail::TaskMail> TaskSignals::send(Arrival::Kind kind, std::string name,
-                                                    std::string value) {
+                                                    std::string value, const Actor& actor) {
   // Shared: the sender may be cancelled while it waits for the disk, and the task may end.
   auto mail = std::make_shared<detail::TaskMail>();
   records::Sent::write(flow_.host.payload, *flow_.host.store, kind == Arrival::Kind::signal, name,
                        value);
+  flow_.host.payload += records::members_of(actor);
   Arrival arrival;
   arrival.kind = kind;
   arrival.id = std::move(name);

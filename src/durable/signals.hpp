@@ -13,6 +13,7 @@
 #include "durable/mailbox.hpp"
 #include "durable/rare.hpp"
 #include "durable/slot.hpp"
+#include "tiffany/durable/actor.hpp"
 
 namespace tiffany {
 
@@ -37,7 +38,7 @@ class TaskSignals {
 
   // A signal or a cancel from outside: recorded here, and delivered when it is on the disk.
   std::shared_ptr<detail::TaskMail> send(detail::Arrival::Kind kind, std::string name,
-                                         std::string value);
+                                         std::string value, const Actor& actor);
 
   // ---- For checkpoints ----
   // Everything that waits, as pairs of a name and a value. `whole`: all of it in one text.

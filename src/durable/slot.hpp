@@ -146,6 +146,7 @@ struct PromiseSlot final : public AwaitedSlot {
   void go_live(FlowEffects& effects) override;
   void come() override;
   std::shared_ptr<TaskMail> completion;  // by somebody outside
+  std::int64_t since = 0;                // when the code first asked for it, in us
 };
 
 struct ChildSlot final : public AwaitedSlot {
@@ -193,6 +194,7 @@ struct TaskMail final : public wal::Ticket {
   FlowState* flow = nullptr;
   ManualResetEvent event;
   std::exception_ptr error;
+  std::string members;  // of its record, behind those of the slot: records::members_of
 };
 
 }  // namespace tiffany::detail

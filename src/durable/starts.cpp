@@ -45,6 +45,7 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, Start
     throw Error(Errc::bad_argument, "The time that a durable task may take is more than zero.");
   }
   Search::require(said.attributes);
+  detail::require_actor(said.actor);
   while (!host_.store->has_room()) co_await host_.store->room().wait();
   // The order matters: the table, the archive, the ids that have left it, and what damage may hide.
   if (HostedTask* const before = host_.tasks.find(id)) {  // it was started before
@@ -75,6 +76,7 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, Start
     attributes = intercepted(call);
   }
   Recorded in_log = recorded(arguments);
+  in_log.actor = records::members_of(said.actor);
   HostedTask& entry = add(*known, id, Uuid());
   records::Spawn begun;
   begun.marks.key = said.key.value_or(std::string());
@@ -216,6 +218,7 @@ void Starts::append_spawn(HostedTask& entry, const Recorded& arguments, Level le
                           wal::Ticket* ticket) {
   records::Spawn::write(host_.payload, entry.type_name(), entry.version, kLogRules, arguments.text,
                         entry.parent, marks_of(entry));
+  host_.payload += arguments.actor;
   const std::string id = entry.log.id.text();
   wal::Entry record{RecordType::Spawn, id, host_.payload};
   record.seq = host_.store->append(entry.log, record, level, ticket);

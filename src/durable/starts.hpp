@@ -24,6 +24,7 @@ class Starts {
   // added: a codec may refuse them.
   struct Recorded {
     std::string text;
+    std::string actor{};  // records::members_of
   };
   Recorded recorded(const std::string& arguments) const;
   // The first record of a task.

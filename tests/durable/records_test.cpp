@@ -161,5 +161,12 @@ TEST(Records, WhatWasThrownIsInGoldenLines) {
   });
 }
 
+TEST(Records, WhoPausedATaskAndWhyIsAGoldenLine) {
+  EXPECT_TRUE(golden(records::Asked::pause(Actor("token:ann", "the bank is down"))));
+  EXPECT_EQ(records::Asked::pause(Actor()), R"("op":"pause","by":"operator")") << "as of old";
+  EXPECT_EQ(records::Asked::retry("a#1", Actor()), R"("op":"retry","from":"a#1")");
+  EXPECT_EQ(records::members_of(Actor("a\"b", "")), R"(,"by":"a\"b")");
+}
+
 }  // namespace records_test
 }  // namespace tiffany

@@ -82,6 +82,8 @@ inline constexpr Golden kGolden[] = {
      R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Command","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","op":"spawn","id":"digest#1","child":"1c9f0e52-4a3e-4b1c-9d1f-0123456789ab","hash":"5f0c9a1be2d34476","shape":"object","seq":9,"tid":12,"vt":1200345,"loc":"order.cpp:54","crc":"9d4dc1c6"})"},
     {RecordType::Command, kId, R"("op":"signal","id":"signal changed#1","shape":"number","hash":"within")", 9, 12, "order.cpp", 55, 0,
      R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Command","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","op":"signal","id":"signal changed#1","shape":"number","hash":"within","seq":9,"tid":12,"vt":1200345,"loc":"order.cpp:55","crc":"12620fae"})"},
+    {RecordType::Command, kId, R"("op":"pause","by":"token:ann","why":"the bank is down")", 7, 0, "", 0, 0,
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Command","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","op":"pause","by":"token:ann","why":"the bank is down","seq":7,"tid":0,"vt":1200345,"crc":"851fb779"})"},
 };
 
 // Types that logs may hold and no module writes yet (those of agents): read, kept as they are, and

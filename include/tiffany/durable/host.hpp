@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiffany/durable/actor.hpp"
 #include "tiffany/durable/attributes.hpp"
 #include "tiffany/durable/durable_ref.hpp"
 #include "tiffany/durable/flow.hpp"
@@ -133,7 +134,7 @@ class Host {
     detail::refuse_destroyed_twice<V>();
     return AnyDurableRef(core_, task).signal(name, detail::unmoved(value));
   }
-  Task<void> signal_json(Uuid task, std::string name, std::string value);
+  Task<void> signal_json(Uuid task, std::string name, std::string value, Actor actor = Actor());
   // What the handler of the task gives (Flow::on_update). The answer is on the disk. With an id of
   // the caller's choice a repeated update is the same one, also after a crash and when the task has
   // ended; nil: a fresh one. Errc::update_refused: its validator threw, and nothing is recorded.
@@ -157,19 +158,20 @@ class Host {
     return complete_json(promise, to_json(detail::unmoved(value)), true);
   }
   // Or breaks it: `value` is then a sentence.
-  Task<bool> complete_json(Uuid promise, std::string value, bool success);
+  Task<bool> complete_json(Uuid promise, std::string value, bool success, Actor actor = Actor());
 
-  Task<void> cancel(Uuid task, std::string why);
+  // Each is recorded with the actor who asks for it.
+  Task<void> cancel(Uuid task, std::string why, Actor actor = Actor());
   // Ends it without running any more of its code.
-  Task<void> kill(Uuid task, std::string why);
-  Task<void> pause(Uuid task);
-  Task<void> resume(Uuid task);
+  Task<void> kill(Uuid task, std::string why, Actor actor = Actor());
+  Task<void> pause(Uuid task, Actor actor = Actor());
+  Task<void> resume(Uuid task, Actor actor = Actor());
   // Forgets the end of a task that failed, and everything from that step on: "charge#1".
-  Task<void> retry(Uuid task, std::string from);
+  Task<void> retry(Uuid task, std::string from, Actor actor = Actor());
   // Another task, with the history of one that has ended up to that step, which it does anew, and
   // goes on from there. What it did before the step is not done again; flow.random() and
   // flow.uuid() give what they gave the other.
-  Task<Uuid> fork(Uuid task, std::string from);
+  Task<Uuid> fork(Uuid task, std::string from, Actor actor = Actor());
 
   // Moves tasks that have ended into the archive, and gives the room of the log free that nobody
   // needs. Their results can still be asked for until they leave the archive; they cannot be

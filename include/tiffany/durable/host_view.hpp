@@ -37,7 +37,8 @@ struct DurableWait {
 struct OpenPromise {
   Uuid id;
   Uuid task;
-  std::string name;  // "approval#1"
+  std::string name;        // "approval#1"
+  std::int64_t since = 0;  // when the code first asked for it, in us since 1970
 };
 
 // How many tasks of the log stand how.

@@ -12,6 +12,7 @@
 
 #include "tiffany/base/time.hpp"
 #include "tiffany/base/uuid.hpp"
+#include "tiffany/durable/actor.hpp"
 #include "tiffany/durable/attributes.hpp"
 
 namespace tiffany {
@@ -57,6 +58,11 @@ class StartOptions {
     data_.attributes.insert_or_assign(std::move(name), std::move(value));
     return std::move(*this);
   }
+  // Who starts it, and why: for those who read the log.
+  StartOptions&& by(Actor actor) && {
+    data_.actor = std::move(actor);
+    return std::move(*this);
+  }
 
   struct Data {
     std::optional<Uuid> id{};
@@ -64,6 +70,7 @@ class StartOptions {
     std::optional<std::string> key{};
     std::optional<std::uint8_t> priority{};
     Attributes attributes{};
+    Actor actor{};
   };
   const Data& data() const noexcept { return data_; }
 
