@@ -66,6 +66,9 @@ int status_of(Errc code) noexcept {
     case Errc::bad_json:
     case Errc::bad_plan:
       return 400;
+    case Errc::update_refused:
+    case Errc::durable_failed:  // of an update: its handler threw
+      return 422;
     case Errc::log_sealed:
     case Errc::log_busy:
     case Errc::log_fenced:

@@ -52,6 +52,9 @@ class ApiCall {
                              std::uint64_t most) const;
 
   std::vector<std::pair<std::string_view, std::string>> captured;
+  // Who asks, and the reason that was given: for the records of the log.
+  Actor actor() const { return Actor(who_.name, reason); }
+
   std::string reason;  // for the audit
   std::string about;   // for the audit, when the path does not say
 
@@ -156,6 +159,8 @@ class Api : public http::Handler {
 void write_task(JsonWriter& out, const DurableInfo& task);
 
 // What a body says of a start, besides type and arguments.
+// An id that the client chose, in the body or as Idempotency-Key: a UUID, or any text.
+std::optional<Uuid> chosen_id(const ApiCall& call, const Body& body);
 StartOptions start_options_of(const ApiCall& call, const Body& body);
 http::Response task_answer(int status, const Host& host, const Uuid& id);
 
@@ -173,6 +178,7 @@ Task<http::Response> show_task(ApiCall& call);
 Task<http::Response> task_records(ApiCall& call);
 Task<http::Response> task_result(ApiCall& call);
 Task<http::Response> signal_task(ApiCall& call);
+Task<http::Response> update_task(ApiCall& call);
 Task<http::Response> query_task(ApiCall& call);
 Task<http::Response> cancel_task(ApiCall& call);
 Task<http::Response> kill_task(ApiCall& call);

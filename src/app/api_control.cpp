@@ -33,8 +33,30 @@ Task<Response> signal_task(ApiCall& call) {
   const Body body(call.request(), {"name", "value", "reason"});
   call.reason = body.text("reason", "");
   const Uuid task = call.task();
-  co_await call.api.parts.host.signal_json(task, body.text("name"), body.raw("value", "null"));
+  co_await call.api.parts.host.signal_json(task, body.text("name"), body.raw("value", "null"),
+                                           call.actor());
   co_return done(task, "signal");
+}
+
+// The same id is the same update: what was answered is answered again.
+Task<Response> update_task(ApiCall& call) {
+  const Body body(call.request(), {"value", "id", "reason"});
+  call.reason = body.text("reason", "");
+  const Uuid task = call.task();
+  const std::string& name = call.path("name");
+  Host& host = call.api.parts.host;
+  const Uuid update = chosen_id(call, body).value_or(host.new_id());
+  const std::string answer =
+      co_await host.update_json(task, name, body.raw("value", "null"), update);
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("task", task.text());
+                          out.member("name", name);
+                          out.member("update", update.text());
+                          out.key("answer");
+                          out.raw_value(answer);
+                          out.end_object();
+                        }));
 }
 
 Task<Response> query_task(ApiCall& call) {
@@ -55,14 +77,16 @@ Task<Response> query_task(ApiCall& call) {
 Task<Response> cancel_task(ApiCall& call) {
   const Body body(call.request(), {"reason"});
   const Uuid task = call.task();
-  co_await call.api.parts.host.cancel(task, reason_in(call, body));
+  std::string why = reason_in(call, body);
+  co_await call.api.parts.host.cancel(task, std::move(why), call.actor());
   co_return done(task, "cancel");
 }
 
 Task<Response> kill_task(ApiCall& call) {
   const Body body(call.request(), {"reason"});
   const Uuid task = call.task();
-  co_await call.api.parts.host.kill(task, reason_in(call, body));
+  std::string why = reason_in(call, body);
+  co_await call.api.parts.host.kill(task, std::move(why), call.actor());
   co_return done(task, "kill");
 }
 
@@ -70,7 +94,7 @@ Task<Response> pause_task(ApiCall& call) {
   const Body body(call.request(), {"reason"});
   const Uuid task = call.task();
   call.reason = body.text("reason", "");
-  co_await call.api.parts.host.pause(task);
+  co_await call.api.parts.host.pause(task, call.actor());
   co_return done(task, "pause");
 }
 
@@ -78,7 +102,7 @@ Task<Response> resume_task(ApiCall& call) {
   const Body body(call.request(), {"reason"});
   const Uuid task = call.task();
   call.reason = body.text("reason", "");
-  co_await call.api.parts.host.resume(task);
+  co_await call.api.parts.host.resume(task, call.actor());
   co_return done(task, "resume");
 }
 
@@ -86,7 +110,7 @@ Task<Response> retry_task(ApiCall& call) {
   const Body body(call.request(), {"from", "reason"});
   const Uuid task = call.task();
   call.reason = body.text("reason", "");
-  co_await call.api.parts.host.retry(task, body.text("from"));
+  co_await call.api.parts.host.retry(task, body.text("from"), call.actor());
   co_return done(task, "retry");
 }
 
@@ -94,7 +118,7 @@ Task<Response> fork_task(ApiCall& call) {
   const Body body(call.request(), {"from", "reason"});
   const Uuid task = call.task();
   call.reason = body.text("reason", "");
-  const Uuid made = co_await call.api.parts.host.fork(task, body.text("from"));
+  const Uuid made = co_await call.api.parts.host.fork(task, body.text("from"), call.actor());
   co_return json_answer(201, json_text([&](JsonWriter& out) {
                           out.begin_object();
                           out.member("task", made.text());
@@ -118,6 +142,7 @@ Task<Response> list_promises(ApiCall& call) {
                             out.member("id", each.id.text());
                             out.member("name", each.name);
                             out.member("task", each.task.text());
+                            write_time(out, "since", each.since);
                             if (const auto info = host.info(each.task)) {
                               out.member("type", info->type);
                               if (!info->key.empty()) out.member("key", info->key);
@@ -144,7 +169,8 @@ Task<Response> keep_promise(ApiCall& call) {
     const std::string answer = co_await answer_to_plan(call, *id, what);
     if (!answer.empty()) what = answer;
   }
-  const bool first = co_await call.api.parts.host.complete_json(*id, std::move(what), !breaks);
+  const bool first =
+      co_await call.api.parts.host.complete_json(*id, std::move(what), !breaks, call.actor());
   if (!first) {
     throw HttpError(409, "Promise " + id->text() + " was kept before; this changes nothing.");
   }

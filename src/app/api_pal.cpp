@@ -6,6 +6,7 @@
 #include "app/api.hpp"
 #include "tiffany/serve/websocket.hpp"
 #include "tiffany/structure/blocks.hpp"
+#include "tiffany/structure/combine.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -51,6 +52,39 @@ std::string_view event_name(observe::PalFrame::Type type) noexcept {
   return "";
 }
 
+void add_event(std::string& text, const observe::PalFrame& frame) {
+  if (!frame.id.empty()) {
+    text += "id: ";
+    text += frame.id;
+    text += '\n';
+  }
+  text += "event: ";
+  text += event_name(frame.type);
+  text += "\ndata: ";
+  text += *frame.text;
+  text += "\n\n";
+}
+
+// Until the hub is gone. A line now and then although nothing happens, so that both sides notice
+// when the other's machine is gone.
+Task<void> tell_events(http::Exchange& exchange, observe::PalSubscription& events) {
+  constexpr auto kSilence = std::chrono::seconds(15);
+  std::string text = "retry: 1000\n\n";
+  for (;;) {
+    while (std::optional<observe::PalFrame> more = events.try_next()) add_event(text, *more);
+    co_await exchange.write(text);
+    text = std::string();  // while nothing happens, a stream holds no memory for it
+    auto next = co_await within(kSilence, events.next());
+    if (next.timed_out()) {
+      text = ": still here\n\n";
+      continue;
+    }
+    const std::optional<observe::PalFrame> frame = std::move(next).value();
+    if (!frame) co_return;
+    add_event(text, *frame);
+  }
+}
+
 Task<void> read_until_closed(http::WebSocket* socket, Scope* both) {
   for (bool there = true; there;) {
     const std::optional<std::string> said = co_await socket->receive();
@@ -63,9 +97,7 @@ Task<void> read_until_closed(http::WebSocket* socket, Scope* both) {
 
 namespace calls {
 
-// A line now and then although nothing happens, so that both sides notice when the other is gone.
 Task<void> pal_events(ApiCall& call) {
-  constexpr auto kSilence = std::chrono::seconds(15);
   const std::string after(call.request().headers.find("last-event-id").value_or(""));
   observe::PalSubscription events =
       call.api.parts.pal.subscribe(pal_filter_of(call), call.query("after").value_or(after));
@@ -75,28 +107,7 @@ Task<void> pal_events(ApiCall& call) {
   head.headers.set("x-content-type-options", "nosniff");
   http::Exchange& exchange = call.exchange();
   co_await exchange.begin(std::move(head));
-  std::string text = "retry: 1000\n\n";
-  for (;;) {
-    while (std::optional<observe::PalFrame> more = events.try_next()) {
-      if (!more->id.empty()) text += "id: " + more->id + "\n";
-      text += "event: ";
-      text += event_name(more->type);
-      text += "\ndata: " + *more->text + "\n\n";
-    }
-    co_await exchange.write(text);
-    text.clear();
-    auto next = co_await within(kSilence, events.next());
-    if (next.timed_out()) {
-      text = ": still here\n\n";
-      continue;
-    }
-    std::optional<observe::PalFrame> frame = std::move(next).value();
-    if (!frame) co_return;  // the hub is gone
-    if (!frame->id.empty()) text += "id: " + frame->id + "\n";
-    text += "event: ";
-    text += event_name(frame->type);
-    text += "\ndata: " + *frame->text + "\n\n";
-  }
+  co_await race(tell_events(exchange, events), exchange.closed());
 }
 
 // The same frames, each a message that is one JSON object. What the client says is not looked at.

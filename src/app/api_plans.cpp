@@ -288,8 +288,8 @@ Task<Response> decide_plan(ApiCall& call) {
                     "Nothing of this plan waits for an approval with this digest: look again.");
   }
   const std::optional<Uuid> promise = Uuid::parse(found->promise);
-  const bool first =
-      promise && co_await call.api.parts.host.complete_json(*promise, to_json(answer), true);
+  const bool first = promise && co_await call.api.parts.host.complete_json(
+                                    *promise, to_json(answer), true, call.actor());
   if (!first) throw HttpError(409, "Somebody else has answered before.");
   co_return json_answer(200, json_text([&](JsonWriter& out) {
                           out.begin_object();

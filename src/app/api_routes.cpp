@@ -38,6 +38,10 @@ constexpr std::array kRoutes{
           "", "", "Inspection", calls::replay_task},
     Route{"POST", "/tasks/{task}/signal", kOperate, true, "Sends a value to a task", "", "Signal",
           "Done", calls::signal_task},
+    Route{"POST", "/tasks/{task}/updates/{name}", kOperate, true,
+          "Asks the code of a task to change something, and gives its answer; the same id, or the "
+          "same Idempotency-Key, is the same update",
+          "", "Update", "Updated", calls::update_task},
     Route{"POST", "/tasks/{task}/cancel", kOperate, true, "Cancels: the task unwinds", "", "Reason",
           "Done", calls::cancel_task},
     Route{"POST", "/tasks/{task}/kill", kOperate, true,

@@ -114,7 +114,9 @@ std::string arguments_by_name(const App& app, const std::string& type, const std
   return array + "]";
 }
 
-// An id that the client chose, as a UUID or as any text: the same text is the same task.
+}  // namespace
+
+// The same text is the same id.
 std::optional<Uuid> chosen_id(const ApiCall& call, const Body& body) {
   std::string text = body.text("id", "");
   if (text.empty()) {
@@ -127,8 +129,6 @@ std::optional<Uuid> chosen_id(const ApiCall& call, const Body& body) {
   return Uuid::derived(Uuid(), "idempotency key " + text);
 }
 
-}  // namespace
-
 StartOptions start_options_of(const ApiCall& call, const Body& body) {
   StartOptions options;
   const auto set = [&]() -> StartOptions&& { return static_cast<StartOptions&&>(options); };
@@ -140,6 +140,7 @@ StartOptions start_options_of(const ApiCall& call, const Body& body) {
   if (body.has("timeout")) {
     set().timeout(parse_duration(body.text("timeout"), "timeout"));
   }
+  set().by(call.actor());
   if (body.has("attributes")) {
     const std::string attributes = body.raw("attributes", "{}");
     JsonReader in(attributes);

@@ -174,7 +174,7 @@ int cli_main(App& app, int count, char** words) {
   for (int i = 1; i < count; ++i) {
     help = help || std::string_view(words[i]) == "-h" || std::string_view(words[i]) == "--help";
   }
-  if (!help && (first == "wal" || first == "task" || first == "upgrade")) {
+  if (!help && (first == "wal" || first == "task" || first == "upgrade" || first == "restore")) {
     return durable_main(count, words, app.types(), app.codec());
   }
   int status = ends::kFailed;

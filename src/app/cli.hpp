@@ -24,6 +24,7 @@ inline constexpr int kTimeout = 5;
 inline constexpr int kApproval = 6;
 inline constexpr int kRejected = 7;
 inline constexpr int kCancelled = 8;
+inline constexpr int kMistake = 9;
 inline constexpr int kDiverged = 10;
 inline constexpr int kDeadlock = 11;
 inline constexpr int kDamaged = 12;
@@ -54,6 +55,8 @@ class Cli {
 
 // The exit status of a command that has waited for the task.
 int end_of_task(const Json& task);
+// The same, and kMistake when what the task threw tells of a mistake in its code.
+Task<int> end_by_log(Cli& cli, Json task);
 // What is waited for by a task: the names of promises that nobody has kept.
 std::vector<std::string> promises_of(const Json& task);
 // Waits until a task has ended, and prints it; --timeout, --through-approvals. Ctrl-C detaches.
@@ -83,6 +86,7 @@ Task<int> reject(Cli& cli);
 Task<int> complete(Cli& cli);
 Task<int> promises(Cli& cli);
 Task<int> signal(Cli& cli);
+Task<int> update(Cli& cli);
 Task<int> query(Cli& cli);
 Task<int> cancel(Cli& cli);
 Task<int> kill(Cli& cli);

@@ -229,6 +229,16 @@ Task<int> signal(Cli& cli) {
   co_return ends::kDone;
 }
 
+Task<int> update(Cli& cli) {
+  std::string body = "\"value\":" + json_word(cli.given.text("JSON", "null"));
+  if (cli.given.has("--id")) body += ",\"id\":" + quoted_json(cli.given.text("--id"));
+  const std::string path = "/tasks/" + segment_of(cli.given.text("TASK")) + "/updates/" +
+                           segment_of(cli.given.text("NAME"));
+  const Json answer = co_await cli.client.post(path, reason_body(cli.given, body), kLong);
+  cli.out.text((cli.out.json() ? answer.raw() : answer["answer"].raw()) + "\n");
+  co_return ends::kDone;
+}
+
 Task<int> query(Cli& cli) {
   const Json answer = co_await cli.client.get("/tasks/" + segment_of(cli.given.text("TASK")) +
                                               "/query?name=" + segment_of(cli.given.text("NAME")));

@@ -85,6 +85,7 @@ constexpr End kEnds[] = {
     {6, "a person has to decide, and there is no terminal to ask on"},
     {7, "the task failed because a person rejected something"},
     {8, "the task was cancelled"},
+    {9, "the task failed by a mistake in its code: std::logic_error, std::bad_alloc and the like"},
     {10, "the code does not do what the log says"},
     {11, "tasks wait for one another in a circle"},
     {12, "the log of the task, or the log, is damaged"},

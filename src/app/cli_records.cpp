@@ -25,6 +25,8 @@ std::string command_text(const Json& record) {
   std::string text = op + " " + record["id"].text();
   if (record.has("until")) text += " until " + record["until"].text();
   if (record.has("reason")) text += ": " + record["reason"].text();
+  if (record.has("by")) text += "by " + record["by"].text();
+  if (record.has("why")) text += ": " + record["why"].text();
   return text;
 }
 

@@ -89,6 +89,8 @@ void add_tasks(std::vector<Verb>& all) {
                  {kTask},
                  {{"--since", "SEQ", "only records behind this one"},
                   {"--type", "TYPE", "only records of this type, such as StepEnd"},
+                  {"-f,--follow", "", "go on until the task has ended; Ctrl-C detaches"},
+                  {"--reconnect", "D", "how long to look for a daemon that went away (30s)"},
                   kLimit},
                  verb::logs});
   all.push_back({"result",
@@ -151,6 +153,15 @@ void add_steering(std::vector<Verb>& all) {
                   {"JSON", "the value (null)", Fill::nothing, Count::maybe}},
                  {kWhy},
                  verb::signal});
+  all.push_back(
+      {"update",
+       group,
+       "have the code of a task change something, and print its answer",
+       {kTask,
+        {"NAME", "name of the update"},
+        {"JSON", "the request (null)", Fill::nothing, Count::maybe}},
+       {{"--id", "ID", "id of the update, a UUID or any text: the same is the same"}, kWhy},
+       verb::update});
   all.push_back({"query",
                  group,
                  "ask the code of a task",

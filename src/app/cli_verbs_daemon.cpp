@@ -107,6 +107,12 @@ void add_closed_logs(std::vector<Verb>& all) {
                  "leave damage, and let unknown ids be started again",
                  {kDir, {"WHY", "why, for the log"}},
                  {}});
+  all.push_back({"restore",
+                 group,
+                 "copy a backup, checked before and after, into the empty directory of a daemon",
+                 {{"BACKUP", "what `backup` made", Fill::file},
+                  {"DATA", "directory for serve --data: empty, or not there", Fill::file}},
+                 {}});
   all.push_back({"task list", group, "every task and how it stands", {kDir}, {}});
   all.push_back({"task show", group, "the records of one task", {kDir, id}, {}});
   all.push_back({"task inspect", group, "what it would do next (needs its code)", {kDir, id}, {}});

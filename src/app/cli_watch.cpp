@@ -4,6 +4,7 @@
 // to look. So nothing is missed or shown twice when the daemon is killed and comes back, although
 // the numbers of its events begin anew.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -81,7 +82,7 @@ class Follower {
     if (cli_.out.gone()) co_return ends::kDone;  // whoever read has gone
     if (has_ended(task)) {
       if (!shows_) show_result(cli_, task);
-      co_return end_of_task(task);
+      co_return co_await end_by_log(cli_, task);
     }
     for (const std::string& name : promises_of(task)) {
       if (!told_.insert(name).second) continue;
@@ -97,9 +98,11 @@ class Follower {
   }
 
   Task<void> show_records() {
+    const std::string path =
+        "/tasks/" + id_ + "/records?limit=1000" +
+        (cli_.given.has("--type") ? "&type=" + segment_of(cli_.given.text("--type")) : "");
     for (;;) {
-      const Json page = co_await cli_.client.get(
-          "/tasks/" + id_ + "/records?limit=1000&after=" + std::to_string(seen_));
+      const Json page = co_await cli_.client.get(path + "&after=" + std::to_string(seen_));
       for (const Json& record : page["records"].elements()) {
         if (cli_.out.json()) {
           cli_.out.json(record);
@@ -109,6 +112,7 @@ class Follower {
         seen_ = std::max(seen_, record["seq"].number());
       }
       if (!page.has("next")) break;
+      seen_ = std::max(seen_, page["next"].number());
     }
     std::fflush(stdout);
   }
@@ -174,7 +178,10 @@ Task<int> timed_follow(Cli* cli, std::string id, bool shows) {
 }
 
 Task<int> follow_or_detach(Cli& cli, std::string id, bool shows) {
-  const std::string back = cli.command((shows ? "watch " : "result --wait ") + id.substr(0, 8));
+  const std::string back = cli.command((cli.given.has("--follow") ? "logs -f "
+                                        : shows                   ? "watch "
+                                                                  : "result --wait ") +
+                                       id.substr(0, 8));
   Task<int> follow = timed_follow(&cli, id, shows);
   Task<int> interrupt = until_interrupted(back, &cli);
   auto first = co_await race(std::move(follow), std::move(interrupt));
@@ -199,6 +206,28 @@ int end_of_task(const Json& task) {
   if (status == "quarantined") return ends::kDamaged;
   if (why.find("rejected") != std::string::npos) return ends::kRejected;
   return ends::kFailed;
+}
+
+// std::logic_error and what the standard derives from it, and std::bad_alloc and its like.
+static bool tells_of_mistake(const std::string& type) {
+  constexpr std::array<std::string_view, 6> kMistakes{"std::logic_error",  "std::invalid_argument",
+                                                      "std::domain_error", "std::length_error",
+                                                      "std::out_of_range", "std::future_error"};
+  return type.starts_with("std::bad_") || std::ranges::find(kMistakes, type) != kMistakes.end();
+}
+
+// The record of the end is among the last: somebody may have spoken to the task afterwards.
+Task<int> end_by_log(Cli& cli, Json task) {
+  constexpr std::int64_t kLast = 100;
+  const int end = end_of_task(task);
+  if (end != ends::kFailed) co_return end;
+  const std::int64_t after = std::max<std::int64_t>(0, task["records"].number() - kLast);
+  const Json page =
+      co_await cli.client.get("/tasks/" + task["id"].text() +
+                              "/records?type=TaskAbort&limit=1000&after=" + std::to_string(after));
+  const auto& records = page["records"].elements();
+  const bool mistake = !records.empty() && tells_of_mistake(records.back()["thrown"].text());
+  co_return mistake ? ends::kMistake : end;
 }
 
 std::vector<std::string> promises_of(const Json& task) {
@@ -235,7 +264,7 @@ Task<int> result(Cli& cli) {
                                          " and has no result yet; --wait waits for it."};
   }
   show_result(cli, task);
-  co_return end_of_task(task);
+  co_return co_await end_by_log(cli, task);
 }
 
 Task<int> logs(Cli& cli) {
@@ -257,7 +286,18 @@ Task<int> logs(Cli& cli) {
       cli.out.text(record_line(cli.out, records[i]) + "\n");
     }
   }
-  co_return ends::kDone;
+  if (!given.has("--follow")) co_return ends::kDone;
+  std::fflush(stdout);
+  if (!records.empty()) {
+    std::vector<std::string> since;
+    since.push_back(records.back()["seq"].raw());
+    cli.given.values["--since"] = std::move(since);
+  }
+  const Json task = co_await cli.client.get("/tasks/" + segment_of(given.text("TASK")));
+  const int end = co_await watch_task(cli, task["id"].text());
+  // How the task ended is not how reading its records ended.
+  const bool lost = end == ends::kNoDaemon || end == ends::kInterrupted;
+  co_return lost ? end : ends::kDone;
 }
 
 }  // namespace verb

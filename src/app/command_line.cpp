@@ -38,6 +38,8 @@ Writing, while no process has the log open:
   wal repair DIR                 write every good record anew, quarantine the tasks that may have
                                  lost some, and put the damaged files aside; the report says what
                                  was given up
+  restore BACKUP DATA            a copy of a backup, checked before and after, as the data of a
+                                 daemon: a directory that is empty or not there
   wal accept-loss DIR WHY        leave the damage, and let unknown ids be started again
   task pause DIR TASK            it is not resumed at the next start
   task resume DIR TASK
@@ -53,6 +55,7 @@ Task<int> command(const Registry* types, app::Words words) {
   const std::string what = words.take("command");
   if (what == "wal") co_return co_await app::wal_command(words);
   if (what == "task") co_return co_await app::task_command(types, words);
+  if (what == "restore") co_return co_await app::restore_command(words);
   if (what != "upgrade") throw app::Refused{"there is no command " + what};
   const bool only_look = words.option("--check");
   const std::string directory = words.take("directory");

@@ -54,6 +54,7 @@ wal::LogOptions log_at(const std::string& directory);
 HostOptions records_only();
 
 Task<int> wal_command(Words words);
+Task<int> restore_command(Words words);
 Task<int> task_command(const Registry* types, Words words);
 
 }  // namespace tiffany::app

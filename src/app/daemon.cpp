@@ -77,6 +77,7 @@ http::Limits limits_of(const Settings& settings) {
   http::Limits limits;
   limits.connections = settings.number("connections");
   limits.body = settings.number("body_bytes");
+  limits.pipelined = 1024;  // starts behind one another share a sync
   return limits;
 }
 

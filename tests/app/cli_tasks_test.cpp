@@ -1,4 +1,6 @@
 // The command line as an operator uses it, on a daemon that runs.
+#include <thread>
+
 #include "app/cli_runner.hpp"
 
 namespace tiffany::daemon_tests {
@@ -222,6 +224,53 @@ TEST_F(CliTasks, TextOfTasksMovesNoCursorAndBeginsNoLine) {
     EXPECT_EQ(said.out.find('\x1b'), std::string::npos) << each;
     EXPECT_EQ(said.out.find("\nforged"), std::string::npos) << each;
   }
+}
+
+TEST_F(CliTasks, ATaskThatFailsByAMistakeOfItsCodeEndsWithNine) {
+  const std::string id = started("errs");
+  const CliSaid said = depot("result --wait " + id);
+  EXPECT_EQ(said.status, 9) << said.out << said.err;
+  EXPECT_NE(said.err.find("there is no seventh"), std::string::npos) << said.err;
+  EXPECT_EQ(depot("result " + id).status, 9);
+  EXPECT_EQ(depot("watch " + id).status, 9);
+  const std::string other = started("fails soon");
+  EXPECT_EQ(depot("result --wait " + other).status, 1) << "what a step says is no mistake";
+}
+
+TEST_F(CliTasks, AnUpdateChangesATaskAndPrintsItsAnswer) {
+  const std::string id = started("counter");
+  ASSERT_TRUE(eventually([&] { return depot("update " + id + " add 0").status == 0; }));
+  EXPECT_EQ(depot("update " + id + " add 3").out, "3\n");
+  EXPECT_EQ(depot("update " + id + " add 4 --id once").out, "7\n");
+  EXPECT_EQ(depot("update " + id + " add 4 --id once").out, "7\n") << "the same update";
+  const CliSaid json = depot("update " + id + " add 1 -o json");
+  EXPECT_NE(json.out.find("\"answer\":8"), std::string::npos) << json.out;
+  const CliSaid refused = depot("update " + id + " add -- -1");
+  EXPECT_EQ(refused.status, 2) << refused.out;
+  EXPECT_NE(refused.err.find("Nothing is taken back."), std::string::npos) << refused.err;
+  const CliSaid failed = depot("update " + id + " add 13");
+  EXPECT_NE(failed.status, 0);
+  EXPECT_NE(failed.err.find("Not thirteen."), std::string::npos) << failed.err;
+  EXPECT_EQ(depot("update " + id + " dance 1").status, 4);
+  EXPECT_EQ(depot("update " + id + " add '{'").status, 2);
+  EXPECT_EQ(depot("signal " + id + " word '\"enough\"'").status, 0);
+  EXPECT_EQ(depot("result --wait " + id).out, "8\n");
+  EXPECT_EQ(depot("update " + id + " add 4 --id once").out, "7\n") << "also after its end";
+}
+
+TEST_F(CliTasks, LogsCanBeFollowedUntilTheTaskHasEnded) {
+  const std::string id = started("listens");
+  const TempDirectory scratch;
+  Followed said(scratch.path() + "/said");
+  std::thread follower([&] {
+    EXPECT_EQ(
+        run_shell(words("logs -f --type Resumed " + id) + " >" + scratch.path() + "/said").status,
+        0);
+  });
+  EXPECT_EQ(depot("signal " + id + " word '\"go\"'").status, 0);
+  follower.join();
+  EXPECT_TRUE(said.has("came")) << said.all();
+  EXPECT_EQ(said.all().find("started"), std::string::npos) << "only records of that type";
 }
 
 }  // namespace cli_tasks_test

@@ -46,9 +46,30 @@ Durable<void> fails(Flow& flow, std::string why) {
   co_await flow.step("break", [&]() -> int { throw std::runtime_error(why); });
 }
 
+Durable<void> mistaken(Flow& flow) {
+  co_await flow.step("look", [] {});
+  throw std::out_of_range("there is no seventh");
+}
+
 Durable<std::string> listens(Flow& flow) {
   auto word = co_await flow.signal(kWord);
   co_return word;
+}
+
+constexpr UpdateName<int, int> kAdd{"add"};
+
+// Counts what is added, and takes nothing back, until it hears a word.
+Durable<int> counter(Flow& flow) {
+  int sum = 0;
+  const auto fits = [](int number) {
+    if (number < 0) throw std::runtime_error("Nothing is taken back.");
+  };
+  const auto adds = flow.on_update(kAdd, fits, [&](int number) {
+    if (number == 13) throw std::runtime_error("Not thirteen.");
+    return sum += number;
+  });
+  co_await flow.signal(kWord);
+  co_return sum;
 }
 
 Durable<void> naps(Flow& flow) { co_await flow.sleep(1h); }
@@ -96,6 +117,7 @@ int main(int count, char** arguments) {
   app.durable("greet", 1, greet, {"who", "times"});
   app.durable("fails", 1, fails, {"why"});
   app.durable("listens", 1, listens).signal("listens", kWord);
+  app.durable("counter", 1, counter).durable("errs", 1, mistaken);
   app.durable("naps", 1, naps).durable("two", 1, two_decide).durable("parent", 1, parent);
   app.intercept(std::make_shared<Guard>());
   if (is_set("DEPOT_CIRCLE")) app.with("circle", circle);
