@@ -216,6 +216,8 @@ Task<http::Response> run_known_plan(ApiCall& call);
 Task<http::Response> schedule_known_plan(ApiCall& call);
 Task<http::Response> task_plan(ApiCall& call);
 Task<http::Response> task_output(ApiCall& call);
+Task<http::Response> task_artifacts(ApiCall& call);
+Task<http::Response> task_artifact(ApiCall& call);
 Task<http::Response> decide_plan(ApiCall& call);
 Task<void> pal_events(ApiCall& call);
 Task<void> pal_socket(ApiCall& call);

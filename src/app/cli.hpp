@@ -101,6 +101,7 @@ Task<int> plan_check(Cli& cli);
 Task<int> plan_graph(Cli& cli);
 Task<int> plan_ls(Cli& cli);
 Task<int> plan_output(Cli& cli);
+Task<int> plan_artifacts(Cli& cli);
 Task<int> schedule_create(Cli& cli);
 Task<int> schedule_ls(Cli& cli);
 Task<int> schedule_show(Cli& cli);

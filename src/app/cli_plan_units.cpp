@@ -65,6 +65,34 @@ Task<int> plan_status(Cli& cli) {
   co_return ends::kDone;
 }
 
+Task<int> plan_artifacts(Cli& cli) {
+  const std::string path = "/tasks/" + segment_of(cli.given.text("TASK")) + "/artifacts";
+  const std::string name = cli.given.text("NAME", "");
+  if (!name.empty()) {
+    std::string one = "/api/v1" + path + "/" + segment_of(name);
+    if (cli.given.has("--unit")) one += "?unit=" + segment_of(cli.given.text("--unit"));
+    if (cli.out.terminal()) {
+      throw CliFailure{ends::kUsage, "A terminal may not show what is in a file: send it to one, " +
+                                         cli.command("artifacts TASK NAME > FILE") + "."};
+    }
+    const std::string bytes = co_await cli.client.page(one);
+    cli.out.raw(bytes);
+    co_return ends::kDone;
+  }
+  const Json all = co_await cli.client.get(path);
+  if (cli.out.json()) {
+    cli.out.json_list(all, "artifacts");
+    co_return ends::kDone;
+  }
+  std::vector<std::vector<Cell>> rows;
+  for (const Json& each : all["artifacts"].elements()) {
+    rows.push_back(
+        {each["name"].text(), each["unit"].text(), each["size"].text(), each["sha256"].text()});
+  }
+  cli.out.table({{"NAME"}, {"UNIT"}, {"SIZE"}, {"SHA256"}}, rows);
+  co_return ends::kDone;
+}
+
 }  // namespace verb
 
 }  // namespace tiffany::app

@@ -280,6 +280,12 @@ void add_plan_verbs(std::vector<Verb>& all) {
                  {{"--errors", "", "what it wrote to standard error"},
                   {"--attempt", "N", "which attempt (1)"}},
                  verb::plan_output});
+  all.push_back({"artifacts",
+                 group,
+                 "files that the steps of a plan left; one of them to standard output",
+                 {kTask, {"NAME", "the name of one", Fill::nothing, Count::maybe}},
+                 {{"--unit", "UNIT", "of that step, when several have the name"}},
+                 verb::plan_artifacts});
 }
 
 }  // namespace

@@ -45,12 +45,12 @@ std::string json_escaped(std::string_view text) {
 }
 
 // The characters that stand for these bytes alone, when `before` bytes of something else come first
-// in the group of three.
-std::string base64_inside(std::string_view text, std::size_t before) {
+// in the group of three. At the end of what was encoded these are all, with the padding.
+std::string base64_inside(std::string_view text, std::size_t before, bool ends) {
   const std::string all = to_base64(std::string(before, '\0') + std::string(text));
   const std::size_t bits = (before + text.size()) * 8;
   const std::size_t from = (before * 8 + 5) / 6;
-  const std::size_t to = bits / 6;
+  const std::size_t to = ends ? all.size() : bits / 6;
   return to > from ? all.substr(from, to - from) : "";
 }
 
@@ -78,8 +78,8 @@ void Scrubber::add(std::string_view secret) {
   for (std::size_t at; (at = plus.find("%20")) != std::string::npos;) plus.replace(at, 3, "+");
   add_form(std::move(plus));
   if (detail::is_utf8(secret)) add_form(json_escaped(secret));
-  for (const std::size_t before : {0U, 1U, 2U}) {
-    std::string form = base64_inside(secret, before);
+  for (const std::size_t each : {0U, 1U, 2U, 3U, 4U, 5U}) {
+    std::string form = base64_inside(secret, each % 3, each >= 3);
     add_form(form);
     for (char& c : form) {
       if (c == '+') c = '-';

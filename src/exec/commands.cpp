@@ -306,6 +306,19 @@ std::string Commands::path(const Uuid& id, CommandFile which) const {
   return directory_ + "/" + id.text() + "/" + std::string(kNames[static_cast<int>(which)]);
 }
 
+std::optional<CommandResult> CommandRunner::end_of(const Uuid& /*id*/) const {
+  return std::nullopt;
+}
+std::string CommandRunner::artifact_path(const Uuid& /*id*/, std::size_t /*number*/) const {
+  return "";
+}
+std::optional<CommandResult> Commands::end_of(const Uuid& id) const {
+  return record_in<CommandResult>(directory_ + "/" + id.text() + "/exit.json");
+}
+std::string Commands::artifact_path(const Uuid& id, std::size_t number) const {
+  return directory_ + "/" + id.text() + "/artifact." + std::to_string(number);
+}
+
 Task<std::string> Commands::read(Uuid id, CommandFile which, std::size_t most) {
   std::string text;
   std::optional<Descriptor> found = open_plain(path(id, which));

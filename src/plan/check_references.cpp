@@ -152,6 +152,7 @@ class References {
       check_paths(each, key, item, [&] { return paths_in_text(text); });
     };
     for (const std::string& word : step.run) texts("run", word, true);
+    for (const std::string& pattern : step.artifacts) texts("artifacts", pattern, true);
     texts("approve", step.approve, false);
     texts("directory", step.directory, true);
     for (const auto& [name, value] : step.env) texts("env", value, true);

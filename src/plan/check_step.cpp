@@ -9,9 +9,9 @@ namespace tiffany::plan {
 namespace {
 
 const std::vector<std::string_view> kStepKeys = {
-    "name",  "run",     "shell",     "approve",      "needs",        "if",    "foreach",
-    "env",   "secrets", "directory", "timeout",      "grace",        "retry", "class",
-    "locks", "outputs", "limits",    "output_bytes", "allow_failure"};
+    "name",  "run",     "shell",     "approve",      "needs",         "if",       "foreach",
+    "env",   "secrets", "directory", "timeout",      "grace",         "retry",    "class",
+    "locks", "outputs", "limits",    "output_bytes", "allow_failure", "artifacts"};
 
 constexpr std::size_t kMostWords = 10'000;
 constexpr std::size_t kMostNames = 1'000;  // of variables, secrets, locks, outputs of one step
@@ -75,6 +75,7 @@ class StepReader {
       step_.output_bytes = std::min<std::uint64_t>(in_.size(at, of("output_bytes"), 1 << 20),
                                                    std::uint64_t{1} << 30);
     });
+    on("artifacts", [&](const Node& at) { read_artifacts(at); });
     on("allow_failure",
        [&](const Node& at) { step_.allow_failure = in_.flag(at, of("allow_failure")); });
     return step_;
@@ -122,7 +123,8 @@ class StepReader {
       if (at.is(Node::Kind::scalar) && step_.approve.empty()) {
         in_.complain(at, of("approve") + " is empty. Say what is approved.");
       }
-      for (const char* const key : {"retry", "class", "foreach", "outputs", "limits", "shell"}) {
+      for (const char* const key :
+           {"retry", "class", "foreach", "outputs", "limits", "shell", "artifacts"}) {
         const Node* const other = Reader::member(node_, key);
         if (other == nullptr) continue;
         in_.complain(
@@ -188,6 +190,23 @@ class StepReader {
     std::vector<std::string> all = in_.names(at, of(key));
     for (const std::string& name : all) in_.require_name(at, name, "An entry of " + of(key));
     return all;
+  }
+
+  // A value of an expression is looked at when the command has ended.
+  void read_artifacts(const Node& at) {
+    constexpr std::size_t kMostPatterns = 100;
+    step_.artifacts = at.is(Node::Kind::scalar) ? std::vector<std::string>{at.text}
+                                                : in_.texts(at, of("artifacts"), kMostPatterns);
+    for (const std::string& pattern : step_.artifacts) {
+      const std::string framed = "/" + pattern + "/";
+      if (!pattern.empty() && framed.find("/../") == std::string::npos &&
+          framed.find("//") == std::string::npos) {
+        continue;
+      }
+      in_.complain(at, "An entry of " + of("artifacts") +
+                           " is a path below the directory of the step, with * and ?, and without "
+                           "\"..\": dist/*.tar");
+    }
   }
 
   void read_limits(const Node& at) {

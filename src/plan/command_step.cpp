@@ -131,6 +131,7 @@ Task<CommandDone> attempt(PlanServices* services, Uuid task, const CommandOrder*
   } catch (const Error& error) {
     done.problem = error.what();
   }
+  if (done.result.ok() && done.problem.empty()) done.problem = done.result.artifact_problem;
   co_return done;
 }
 

@@ -211,6 +211,9 @@ exec::CommandSpec PlanRun::spec_of(const Unit& unit) const {
   for (const auto& [name, value] : step.env) {
     spec.environment.emplace_back(name, plan::expand(value, known));
   }
+  for (const std::string& pattern : step.artifacts) {
+    spec.artifacts.push_back(plan::expand(pattern, known));
+  }
   spec.secrets = step.secrets;
   spec.limits = step.limits;
   spec.output_bytes = step.output_bytes;

@@ -1,4 +1,12 @@
 // Plans from a shell.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
 #include "app/cli_runner.hpp"
 
 namespace tiffany::daemon_tests {
@@ -53,6 +61,91 @@ TEST_F(CliPlans, AFailedPlanEndsTheCommandThatFollowsIt) {
   const std::string plan = file("f.yaml", "steps:\n - {name: a, run: [\"false\"]}\n");
   const CliSaid said = depot("run " + plan);
   EXPECT_EQ(said.status, 1) << said.out << said.err;
+}
+
+TEST_F(CliPlans, FilesThatAStepLeavesAreListedAndFetchedAndNothingElseIs) {
+  const std::string plan =
+      file("a.yaml", "steps:\n - {name: a, directory: " + directory_->path() +
+                         ", artifacts: ['dist/*'], shell: true,\n"
+                         "    run: 'mkdir -p dist; printf one > \"dist/a b\"'}\n");
+  const CliSaid run = depot("run --detach " + plan);
+  ASSERT_EQ(run.status, 0) << run.err;
+  const std::string id = run.out.substr(0, 36);
+  EXPECT_EQ(depot("result --wait " + id).status, 0);
+  const CliSaid listed = depot("artifacts " + id);
+  EXPECT_NE(listed.out.find("dist/a b"), std::string::npos) << listed.out << listed.err;
+  EXPECT_NE(listed.out.find("7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"),
+            std::string::npos)
+      << listed.out;
+  EXPECT_EQ(depot("artifacts " + id + " 'dist/a b'").out, "one");
+  EXPECT_EQ(depot("artifacts " + id + " 'dist/a b' --unit a").out, "one");
+  EXPECT_EQ(depot("artifacts " + id + " 'dist/a b' --unit b").status, 4);
+  for (const char* const odd : {"../../etc/passwd", "/etc/passwd", "artifact.0", "dist", "."}) {
+    EXPECT_EQ(depot("artifacts " + id + " " + odd).status, 4) << odd;
+  }
+  EXPECT_NE(depot("ps -a").out.find("1 of 1 steps ok"), std::string::npos) << depot("ps -a").out;
+}
+
+TEST_F(CliPlans, AValueThatIsNoAnswerIsRefusedAndThePromiseStays) {
+  const std::string id = waiting("typed");
+  const CliSaid said = depot("approve " + id + " --value '\"text\"'");
+  EXPECT_EQ(said.status, 2) << said.out;
+  EXPECT_NE(said.err.find("The promise is as it was."), std::string::npos) << said.err;
+  EXPECT_EQ(depot("approve " + id).status, 0);
+  EXPECT_EQ(depot("result --wait " + id).status, 0);
+}
+
+TEST_F(CliPlans, ASecretOfAPlanIsInNoFileOfTheDaemonAndInNoAnswer) {
+  const std::string secret = "hunter22-of-the-plan";
+  const TempDirectory elsewhere;
+  std::ofstream(elsewhere.path() + "/key") << secret << "\n";
+  const std::string plan = file(
+      "s.yaml", "steps:\n - {name: a, outputs: [x], secrets: {KEY: {file: " + elsewhere.path() +
+                    "/key}}, shell: true,\n"
+                    "    run: 'echo \"$KEY\"; echo \"$KEY\" >&2; echo \"x=$KEY\" >> "
+                    "\"$TIFFANY_OUTPUT\"; printf %s \"$KEY\" | base64;\n      cat "
+                    "/proc/[0-9]*/cmdline 2>/dev/null | grep -caF -f " +
+                    elsewhere.path() + "/key; true'}\n");
+  const CliSaid run = depot("run --detach " + plan);
+  ASSERT_EQ(run.status, 0) << run.err;
+  const std::string id = run.out.substr(0, 36);
+  EXPECT_EQ(depot("result --wait " + id).status, 0);
+  EXPECT_EQ(depot("output " + id + " a").out, "***\n***\n0\n");
+  for (const char* const verb : {"show ", "result ", "watch ", "plan status ", "inspect "}) {
+    EXPECT_EQ(depot(verb + id + " -o json").out.find(secret), std::string::npos) << verb;
+  }
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_->path())) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_EQ(content_of_file(entry.path()).find(secret), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(CliPlans, ALocalRunThatIsKilledGoesOnWhereItWas) {
+  const std::string path = directory_->path();
+  const std::string plan =
+      file("local.yaml",
+           "env: {D: " + path +
+               "}\nsteps:\n"
+               " - {name: a, shell: true, run: 'echo a >> $D/ledger'}\n"
+               " - {name: b, needs: [a], shell: true, run: 'echo begun > $D/begun; read x < $D/go; "
+               "echo b >> $D/ledger'}\n"
+               " - {name: c, needs: [b], shell: true, run: 'echo c >> $D/ledger'}\n");
+  Followed begun(path + "/begun");
+  Followed go(path + "/go");
+  const std::string line =
+      "exec " + words("run --local --data " + path + "/local --id mine " + plan) + " >/dev/null";
+  const pid_t first = fork();
+  if (first == 0) {
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(127);
+  }
+  ASSERT_TRUE(begun.has("begun"));
+  kill(first, SIGKILL);
+  waitpid(first, nullptr, 0);
+  std::ofstream(path + "/go") << "on\n";
+  const CliSaid again = depot("run --local --data " + path + "/local --id mine " + plan);
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(content_of_file(path + "/ledger"), "a\nb\nc\n");
 }
 
 }  // namespace cli_plans_test

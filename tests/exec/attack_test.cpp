@@ -129,5 +129,52 @@ TEST_F(Attacked, ARunThatIsCancelledAtAnyMomentLosesNothing) {
   ADD_FAILURE() << "it never came to its end";
 }
 
+TEST_F(Attacked, ACommandThatWritesItsOwnEndDoesNotDecideIt) {
+  const std::string forged = to_json(CommandResult());
+  const CommandResult end = run(
+      kId, shell("cd \"$(dirname \"$TIFFANY_OUTPUT\")\"; printf '%s' \"$1\" > exit.json; exit 9",
+                 {forged}));
+  EXPECT_EQ(end.text(), "exit code 9");
+  EXPECT_EQ(from_json<CommandResult>(text_of(file_of(kId, "exit.json"))).code, 9);
+}
+
+TEST_F(Attacked, WhatACommandPutsInTheWayOfItsEndGoesAside) {
+  int number = 0;
+  for (const char* const attack :
+       {"rm exit.json.new; mkdir -p exit.json.new/x", "rm exit.json.new; ln -s /etc exit.json.new",
+        "mkdir -p exit.json/x", "cd ..; rm -rf \"$TIFFANY_COMMAND\"",
+        "rm out err spec.json supervisor lock"}) {
+    const Uuid id = id_of("attack " + std::to_string(number++));
+    const CommandResult end = run(
+        id, shell(std::string("cd \"$(dirname \"$TIFFANY_OUTPUT\")\"; ") + attack + "; exit 9"));
+    EXPECT_EQ(end.text(), "exit code 9") << attack;
+    EXPECT_EQ(from_json<CommandResult>(text_of(file_of(id, "exit.json"))).code, 9) << attack;
+  }
+}
+
+TEST_F(Attacked, ACommandThatClosesItsStreamsOrLeavesThemToOthersEnds) {
+  EXPECT_EQ(run(id_of("closes"), shell("exec >&- 2>&-; exit 4")).code, 4);
+  const CommandResult end =
+      run(id_of("leaves"), shell("(trap '' TERM HUP; setsid sleep 1000 &) ; echo gone; exit 5"));
+  EXPECT_EQ(end.code, 5);
+  EXPECT_EQ(text_of(file_of(id_of("leaves"), "out")), "gone\n");
+}
+
+TEST_F(Attacked, ACommandThatHearsNoSignalIsKilledAfterItsGrace) {
+  const Fifo begun(at("begun"));
+  CommandSpec spec =
+      shell("trap '' TERM INT HUP; echo > \"$1\"; while :; do sleep 1; done", {begun.path()});
+  spec.grace_ms = 20;
+  CommandResult end;
+  program([&]() -> Task<void> {
+    exec::Commands all = commands();
+    auto running = spawn([&]() -> Task<CommandResult> { return all.run(kId, spec); });
+    co_await offload([&] { return begun.line(); });
+    co_await all.stop(kId);
+    end = co_await running;
+  });
+  EXPECT_EQ(end.end, CommandEnd::stopped);
+}
+
 }  // namespace exec_attack_test
 }  // namespace tiffany

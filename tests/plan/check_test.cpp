@@ -69,6 +69,7 @@ steps:
     retry: {attempts: 4, pause: 2s, factor: 1.5, longest: 1m, jitter: 0.25}
     class: at_most_once
     locks: [db]
+    artifacts: ["dist/${{ item }}.tar"]
     limits: {cpu: 10s, memory: 2G, file_size: 64k, open_files: 100, processes: 50}
     output_bytes: 10M
     allow_failure: true
@@ -213,6 +214,35 @@ TEST(PlanCheck, AValueInATextForAShellIsRefused) {
       mistakes("params: {x: 1}\nsteps:\n- {name: a, shell: true, run: 'echo ${{ params.x }}'}")
           .find("the shell would run what is in the value. Hand it over as a variable"),
       std::string::npos);
+}
+
+TEST(PlanCheck, NamesThatAreNoneAreRefusedWhereverTheyStand) {
+  for (const char* const name :
+       {"a/b", "..", "a\\nb", "a b", "", "a\\0", "$(id)", "-rf", "1a", "ä"}) {
+    const std::string odd = "\"" + std::string(name) + "\"";
+    const std::string step = "steps: [{name: a, run: [x], ";
+    EXPECT_NE(mistakes("steps: [{name: " + odd + ", run: [x]}]"), "") << name;
+    EXPECT_NE(mistakes(step + "locks: [" + odd + "]}]"), "") << name;
+    EXPECT_NE(mistakes(step + "outputs: [" + odd + "]}]"), "") << name;
+    EXPECT_NE(mistakes(step + "env: {" + odd + ": x}}]"), "") << name;
+    EXPECT_NE(mistakes("params: {" + odd + ": x}\nsteps: [{name: a, run: [x]}]"), "") << name;
+  }
+  EXPECT_NE(mistakes("steps: [{name: a, run: [x], env: {\"A=B\": x}}]"), "");
+  EXPECT_NE(mistakes("steps: [{name: a, run: [x], env: {A: \"x\\0y\"}}]"), "");
+}
+
+TEST(PlanCheck, ArtifactsStayBelowTheDirectoryOfTheStep) {
+  const auto with = [](const std::string& artifacts) {
+    return mistakes("steps: [{name: a, run: [x], artifacts: " + artifacts + "}]");
+  };
+  EXPECT_EQ(with("[dist/*.tar, log]"), "");
+  EXPECT_EQ(with("log"), "");
+  for (const char* const bad :
+       {"[../x]", "[a/../../x]", "[/etc/passwd]", "[\"\"]", "[a//b]", "{a: b}"}) {
+    EXPECT_NE(with(bad), "") << bad;
+  }
+  EXPECT_NE(mistakes("steps: [{name: a, approve: go, artifacts: [x]}]"), "");
+  EXPECT_NE(mistakes("steps: [{name: a, run: [x], artifacts: ['${{ params.no }}']}]"), "");
 }
 
 TEST(PlanCheck, SecretsAreNeverInAPlan) {

@@ -70,7 +70,7 @@ class FakeCommands final : public exec::CommandRunner {
       co_await sleep(std::chrono::milliseconds(10));
     }
     if (!CrashTest::alive()) co_return exec::CommandResult();
-    if (ends_.count(id) == 0) ends_[id] = end_of(id, how);
+    if (ends_.count(id) == 0) ends_[id] = result_of(id, how);
     co_return ends_[id];
   }
   Task<void> stop(Uuid id) override {
@@ -100,7 +100,7 @@ class FakeCommands final : public exec::CommandRunner {
     Running& operator=(const Running&) = delete;
     FakeCommands& of;
   };
-  exec::CommandResult end_of(const Uuid& id, const FakeEnd& how) {
+  exec::CommandResult result_of(const Uuid& id, const FakeEnd& how) {
     exec::CommandResult result;
     result.end = exec::CommandEnd::exited;
     result.code = how.code;

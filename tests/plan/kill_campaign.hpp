@@ -62,8 +62,9 @@ env: {N: "${{ params.n }}", LEDGER: "${{ params.ledger }}", FLAG: "${{ params.fl
 steps:
   - {name: first, shell: true, outputs: [v],
      run: 'echo "first $N" >> "$LEDGER"; echo "v=$N" >> "$TIFFANY_OUTPUT"'}
-  - {name: once, needs: [first], class: at_most_once, shell: true,
-     run: 'echo "once $N" >> "$LEDGER"; sleep 0.02'}
+  - {name: once, needs: [first], class: at_most_once, locks: [held], shell: true,
+     run: 'mkdir "$LEDGER.held" || echo "overlap $N" >> "$LEDGER"; echo "once $N" >> "$LEDGER";
+       sleep 0.02; rmdir "$LEDGER.held"'}
   - {name: flaps, needs: [first], retry: {attempts: 2, pause: 20ms}, shell: true,
      run: 'test -e "$FLAG" || { touch "$FLAG"; exit 1; }'}
   - {name: ask, needs: [flaps], approve: "Go on with ${{ steps.first.outputs.v }}?"}
@@ -105,7 +106,7 @@ finally:
   // One life of the program.
   bool live() const {
     exec::Commands commands(directory_ + "/commands", supervisor_);
-    plan::PlanServices services(commands);
+    plan::PlanServices services(commands, directory_ + "/locks");
     Registry types;
     plan::add_plans(types, services);
     Host host(types, wal::LogOptions(directory_ + "/wal"));
@@ -170,6 +171,9 @@ finally:
       const std::string& end = ends[std::min(ends.size() - 1, static_cast<std::size_t>(i))];
       const bool unknown = end.find("at_most_once") != std::string::npos;
       if (end != "done" && !(supervisors_died && unknown)) say("plan " + number + ": " + end);
+      if (lines["overlap " + number] > 0 && !supervisors_died) {
+        say("the step \"once\" of " + number + " ran while another plan had its lock");
+      }
       if (lines["once " + number] > 1) say("the step \"once\" of " + number + " ran twice");
       if (lines["once " + number] == 0 && !unknown)
         say("the step \"once\" of " + number + " is lost");
@@ -185,6 +189,7 @@ finally:
         say("no end in " + entry.path().string());
       }
     }
+    if (std::filesystem::exists(directory_ + "/locks/held")) say("a lock is left");
     if (const std::string left = left_over(); !left.empty()) say("a process is left: " + left);
   }
   // Processes of our commands that are still there.

@@ -165,6 +165,20 @@ void CommandDirectory::make(const char* name, bool synced) const {
   if (synced) sync();
 }
 
+void CommandDirectory::clear_way(const char* name) const noexcept {
+  for (const std::string& each : {std::string(name), std::string(name) + ".new"}) {
+    struct stat about{};
+    if (fstatat(fd(), each.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (S_ISREG(about.st_mode)) continue;
+    renameat(fd(), each.c_str(), fd(), (each + ".aside").c_str());
+  }
+}
+
+bool CommandDirectory::gone() const noexcept {
+  struct stat about{};
+  return fstat(fd(), &about) == 0 && about.st_nlink == 0;
+}
+
 void CommandDirectory::sync() const {
   if (fsync(fd()) != 0) refuse("sync", path_);
 }

@@ -51,6 +51,11 @@ class CommandDirectory {
   // Room for a file that replace() writes later, also when the disk is full by then.
   void reserve(const char* name) const;
   void make(const char* name, bool synced) const;
+  // What replace() could not write over, because the command put a directory or a link there, goes
+  // aside.
+  void clear_way(const char* name) const noexcept;
+  // Somebody has removed the directory.
+  bool gone() const noexcept;
   void sync() const;
 
  private:

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <utility>
 
+#include "artifacts.hpp"
 #include "capture.hpp"
 #include "launch.hpp"
 #include "processes.hpp"
@@ -108,6 +109,7 @@ class Watch {
       if (!ended_ && due_ >= 0 && monotonic_ms() >= due_) time_is_over();
     }
     end_the_rest();
+    keep_artifacts(directory_, spec_, result_);
     finish();
     return result_;
   }
@@ -273,12 +275,20 @@ void supervise(const CommandDirectory& directory, const CommandSpec& spec, Fd te
     result.end = CommandEnd::unknown;
     result.why = refusal.what();
   }
-  for (;;) {  // a disk may be full: the end is not lost as long as this process lives
+  // A disk may be full, and the command may have put things in the way or removed its directory:
+  // the end is not lost as long as this process lives.
+  for (int round = 0;; ++round) {
     try {
-      write_all(tell.get(), record_end(directory, result, spec.synced));
+      if (directory.gone()) {
+        CommandDirectory again(directory.path());
+        write_all(tell.get(), record_end(again, result, spec.synced));
+      } else {
+        write_all(tell.get(), record_end(directory, result, spec.synced));
+      }
       return;
     } catch (const Refusal&) {
-      poll(nullptr, 0, 1000);
+      directory.clear_way("exit.json");
+      if (round > 0) poll(nullptr, 0, 1000);
     }
   }
 }

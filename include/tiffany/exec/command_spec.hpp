@@ -76,9 +76,22 @@ class CommandSpec {
   // The id of the durable task that the command is for: the directory of the command is kept as
   // long as that task.
   std::optional<std::string> owner{};
+  // Files that are kept when the command has ended, as patterns of the shell below `directory`
+  // ("dist/*.tar"), and so many bytes of them together.
+  std::vector<std::string> artifacts{};
+  std::uint64_t artifact_bytes = std::uint64_t{16} << 20;
 };
 TIFFANY_JSON(CommandSpec, argv, directory, environment, secrets, limits, output_bytes, timeout_ms,
-             grace_ms, synced, owner);
+             grace_ms, synced, owner, artifacts, artifact_bytes);
+TIFFANY_JSON_ADDED(CommandSpec, artifacts, artifact_bytes);
+
+// A file that was kept.
+struct Artifact {
+  std::string name{};  // below the directory of the command
+  std::uint64_t size = 0;
+  std::string sha256{};
+};
+TIFFANY_JSON(Artifact, name, size, sha256);
 
 enum class CommandEnd : std::uint8_t {
   exited,       // by itself: `code`
@@ -101,12 +114,15 @@ struct CommandResult {
   std::uint64_t errors_dropped = 0;
   std::int64_t cpu_us = 0;
   std::int64_t peak_kib = 0;
+  std::vector<Artifact> artifacts{};  // number i is the file artifact.i
+  std::string artifact_problem{};     // a sentence for each that could not be kept
   bool ok() const noexcept { return end == CommandEnd::exited && code == 0; }
   // "exit code 3", "killed by signal 9", or the sentence.
   std::string text() const;
 };
 TIFFANY_JSON(CommandResult, end, code, signal, why, begun_us, ended_us, output_dropped,
-             errors_dropped, cpu_us, peak_kib);
+             errors_dropped, cpu_us, peak_kib, artifacts, artifact_problem);
+TIFFANY_JSON_ADDED(CommandResult, artifacts, artifact_problem);
 
 // Which process watches over a command.
 struct SupervisorMark {

@@ -51,6 +51,10 @@ class CommandRunner {
   virtual Task<std::string> read(Uuid id, CommandFile which, std::size_t most) = 0;
   // The path of that, for people.
   virtual std::string path(const Uuid& id, CommandFile which) const = 0;
+  // How the command ended, and what it left; nothing when it has not ended, or is not known.
+  virtual std::optional<CommandResult> end_of(const Uuid& id) const;
+  // The path of a file that was kept, by its number in CommandResult::artifacts.
+  virtual std::string artifact_path(const Uuid& id, std::size_t number) const;
 };
 
 class Commands final : public CommandRunner {
@@ -63,6 +67,8 @@ class Commands final : public CommandRunner {
   Task<void> stop(Uuid id) override;
   Task<std::string> read(Uuid id, CommandFile which, std::size_t most) override;
   std::string path(const Uuid& id, CommandFile which) const override;
+  std::optional<CommandResult> end_of(const Uuid& id) const override;
+  std::string artifact_path(const Uuid& id, std::size_t number) const override;
 
   // Removes everything of a command that has ended, or has not begun; nothing when there is none.
   // Directories that the command made there are removed with what is in them.

@@ -65,10 +65,12 @@ struct Step {
   std::uint64_t output_bytes = std::uint64_t{1} << 20;
   bool allow_failure = false;
   int line = 0;
+  std::vector<std::string> artifacts{};  // files that are kept, as patterns
 };
 TIFFANY_JSON(Step, name, needs, run, shell, approve, condition, items, items_of, each, env, secrets,
              directory, timeout_ms, grace_ms, retry, at_most_once, locks, outputs, limits,
-             output_bytes, allow_failure, line);
+             output_bytes, allow_failure, line, artifacts);
+TIFFANY_JSON_ADDED(Step, artifacts);
 
 struct ScheduleSpec {
   std::string cron{};
