@@ -160,12 +160,4 @@ void keep_artifacts(const CommandDirectory& directory, const exec::CommandSpec& 
   if (!spec.artifacts.empty()) Collector(directory, spec, result).run();
 }
 
-void remove_artifacts(const CommandDirectory& directory) {
-  for (std::size_t i = 0;; ++i) {
-    const std::string name = stored_name(i);
-    const bool draft = unlinkat(directory.fd(), (name + ".new").c_str(), 0) == 0;
-    if (unlinkat(directory.fd(), name.c_str(), 0) != 0 && !draft) return;
-  }
-}
-
 }  // namespace tiffany::supervisor

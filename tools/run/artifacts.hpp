@@ -12,6 +12,5 @@ namespace tiffany::supervisor {
 // result.artifact_problem.
 void keep_artifacts(const CommandDirectory& directory, const exec::CommandSpec& spec,
                     exec::CommandResult& result);
-void remove_artifacts(const CommandDirectory& directory);
 
 }  // namespace tiffany::supervisor
