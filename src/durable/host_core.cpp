@@ -127,7 +127,7 @@ void HostCore::abandon() noexcept {
   if (store != nullptr) store->abandon();
   alarms.stop();
   for (HostedTask* entry : tasks) {
-    if (entry->flow != nullptr) entry->task.cancel("the host is gone");
+    if (entry->flow != nullptr && entry->task) entry->task.cancel("the host is gone");
   }
 }
 
@@ -148,7 +148,7 @@ Task<void> HostCore::close() {
 Task<void> HostCore::close_now() {
   alarms.stop();
   for (HostedTask* entry : tasks) {
-    if (entry->flow != nullptr) entry->task.cancel("the host is being closed");
+    if (entry->flow != nullptr && entry->task) entry->task.cancel("the host is being closed");
   }
   for (std::size_t i = 0; i < tasks.size(); ++i) co_await runs.stop(tasks[i]);
   for (HostedTask* entry : tasks) runs.leave(*entry);
