@@ -1,6 +1,5 @@
 #include "app/daemon.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -28,6 +27,7 @@
 #include "tiffany/io/tls.hpp"
 #include "tiffany/observe/collectors.hpp"
 #include "tiffany/observe/log.hpp"
+#include "tiffany/observe/system_tasks.hpp"
 #include "tiffany/plan/command_retention.hpp"
 #include "tiffany/plan/run.hpp"
 #include "tiffany/serve/http_server.hpp"
@@ -134,7 +134,7 @@ class Daemon {
     co_await scope([this](Scope& all) -> Task<void> {
       serve_all(all);
       co_await open(all);
-      co_await until_stopped(all);
+      co_await stopping_.wait();
       co_await close();
       all.cancel("the daemon ends");
     });
@@ -271,7 +271,7 @@ class Daemon {
   Task<void> open(Scope& all) {
     const Recovery recovery = co_await host_.open();
     api_.recovery = recovery.text();
-    all.spawn(tell_events, &events_, &host_).named("events of durable tasks");
+    start_system_tasks(all);
     for (const App::Work& each : app_.work()) {
       all.spawn(run_work, &each, &host_).named(each.name);
     }
@@ -285,31 +285,23 @@ class Daemon {
     }
     std::fflush(stdout);
     co_await notify("READY=1\nSTATUS=serving");
-    all.spawn(feed_watchdog).named("watchdog of systemd");
     const std::uint64_t days = settings_.number("archive_days");
     all.spawn(plan::forget_old_commands_hourly, &commands_, &host_, days).named("old commands");
+  }
+  // Each waits for what it is there for: an idle daemon is not woken. What would have to look at
+  // intervals is elsewhere: the log has a thread, metrics are made when somebody asks for them, and
+  // the host sweeps when its log has grown.
+  void start_system_tasks(Scope& all) {
+    system_.always("events of durable tasks", [this] { return tell_events(&events_, &host_); });
+    system_.always("signals", [this] { return hear_signals(this); });
+    if (watchdog_wants_food()) system_.always("watchdog of systemd", feed_watchdog);
+    system_.start(all);
   }
   static Task<void> tell_events(DurableEvents* events, Host* host) {
     co_await events->run(host->store());
   }
   static Task<void> run_work(const App::Work* work, Host* host) { co_await work->task(*host); }
 
-  static Task<void> feed_watchdog() {
-    const char* const text = std::getenv("WATCHDOG_USEC");
-    if (text == nullptr) co_return;
-    std::int64_t micros = 0;
-    std::from_chars(text, text + std::char_traits<char>::length(text), micros);
-    if (micros <= 0) co_return;
-    for (;;) {
-      co_await sleep(std::chrono::microseconds(micros / 2));
-      co_await notify("WATCHDOG=1");
-    }
-  }
-
-  Task<void> until_stopped(Scope& all) {
-    all.spawn(hear_signals, this).named("signals");
-    co_await stopping_.wait();
-  }
   static Task<void> hear_signals(Daemon* daemon) {
     const Signals signals({SIGTERM, SIGINT, SIGHUP});
     for (;;) {
@@ -388,6 +380,7 @@ class Daemon {
   Listener tcp_;
   std::optional<Address> tcp_address_;
   std::optional<TlsContext> tls_;
+  observe::SystemTasks system_;
   ManualResetEvent stopping_;
   ManualResetEvent hurry_;
   std::string why_;

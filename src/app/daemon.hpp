@@ -15,5 +15,9 @@ Task<int> serve(App& app, Settings settings);
 
 // For systemd: "READY=1", "STATUS=...". Nothing happens when nobody asked for it (NOTIFY_SOCKET).
 Task<void> notify(std::string state);
+// Whether systemd wants to hear at intervals that the daemon lives (WATCHDOG_USEC); and says so,
+// twice in the time that it was given.
+bool watchdog_wants_food();
+Task<void> feed_watchdog();
 
 }  // namespace tiffany::app

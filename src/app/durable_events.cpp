@@ -78,9 +78,10 @@ DurableEvents::Record DurableEvents::take_first() {
 }
 
 Task<void> DurableEvents::run(wal::RecordStore& store) {
-  while (!ended_) {
+  for (;;) {
     co_await came_.wait();
     came_.reset();
+    if (ended_) continue;
     // What nobody waits for goes to the disk with something else, soon, or is hurried here.
     if (!urgent_) co_await sleep(kPatience);
     urgent_ = false;

@@ -29,7 +29,7 @@ class DurableEvents : public HostWatcher {
 
   explicit DurableEvents(observe::Pal& pal) noexcept : pal_(pal) {}
   void recorded(const Uuid& task, const wal::Entry& record, wal::Level level) noexcept override;
-  // Tells them, until it is cancelled or the log has failed.
+  // Tells them, until it is cancelled; none any more when the log has failed.
   Task<void> run(wal::RecordStore& store);
   std::uint64_t untold() const noexcept { return untold_; }
 

@@ -278,6 +278,18 @@ TEST_F(Daemon, EveryRouteOfTheDocumentIsThere) {
   EXPECT_GT(paths, 25U);
 }
 
+// Its works beside all others, as the dump and the dashboard show them.
+TEST_F(Daemon, SystemTasksAreUnderOneSupervisorAtPriorityZero) {
+  const std::string dump = get(socket(), "/dump?format=text").body;
+  for (const char* name : {"\"system\"", "\"events of durable tasks\"", "\"signals\""}) {
+    const std::size_t at = dump.find(name);
+    ASSERT_NE(at, std::string::npos) << name << "\n" << dump;
+    const std::size_t priority = dump.find("priority ", at);
+    ASSERT_NE(priority, std::string::npos);
+    EXPECT_EQ(dump.substr(priority, 11), "priority 0,") << name << "\n" << dump;
+  }
+}
+
 TEST_F(Daemon, TasksAreFoundByWhatTheirStartSaid) {
   const http::Response started =
       post(socket(), "/tasks",
