@@ -92,6 +92,19 @@ export type Signal = {
   reason?: string;
 };
 
+export type Update = {
+  value?: unknown;  // what the handler of the update is given
+  id?: string;  // a UUID or any text: the same is the same update
+  reason?: string;
+};
+
+export type Updated = {
+  task: string;
+  name: string;
+  update: string;
+  answer: unknown;
+};
+
 export type Keep = {
   value?: unknown;
   error?: string;
@@ -129,6 +142,7 @@ export type Promises = {
     id: string;
     name: string;
     task: string;
+    since?: string;
     type?: string;
     key?: string;  // of the task
   }>;
@@ -310,6 +324,16 @@ export type PlanState = {
   name?: string;
   graph: PlanGraph;
   units: Array<PlanUnit>;
+};
+
+export type Artifacts = {
+  artifacts: Array<{
+    unit?: string;
+    attempt?: number;
+    name?: string;
+    size?: number;
+    sha256?: string;
+  }>;
 };
 
 export type Decide = {

@@ -11,6 +11,7 @@ export interface TaskRecord {
   loc?: string;
   cause?: number;
   op?: string;
+  shape?: string; // of the value that is waited for
   id?: string;
   of?: string;
   step?: string;
@@ -29,8 +30,8 @@ export interface TaskRecord {
   [more: string]: unknown;
 }
 
-// A Command has a second member "type", the shape of the value that is waited for; JSON.parse gives
-// that one.
+// Logs of before have a second member "type" in a Command, the shape of the value that is waited
+// for; JSON.parse gives that one.
 export function typeOf(record: TaskRecord): string {
   return record.op !== undefined ? 'Command' : record.type;
 }
@@ -150,7 +151,7 @@ export function storyOf(records: TaskRecord[]): Story {
           const made = add(record.id!, kinds[record.op!], record);
           made.uuid = record.promise ?? record.child;
           made.until = record.until;
-          made.shape = record.type;
+          made.shape = record.shape ?? record.type;
         }
         break;
       case 'Resumed':
