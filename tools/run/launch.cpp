@@ -166,6 +166,14 @@ std::vector<std::string> environment_of(const exec::CommandSpec& spec,
   return entries;
 }
 
+// This process stands still until the child has become the command: no pages are copied. A function
+// of its own, in which nothing else lives that the child could change.
+[[gnu::noinline]] static pid_t begin_child(const Orders& orders, volatile Failure& failure) {
+  const pid_t child = vfork();
+  if (child == 0) become(orders, failure);
+  return child;
+}
+
 Launched launch(const exec::CommandSpec& spec, const std::vector<std::string>& environment,
                 const Fd& out, const Fd& err) {
   const std::vector<char*> words = pointers(spec.argv);
@@ -182,9 +190,7 @@ Launched launch(const exec::CommandSpec& spec, const std::vector<std::string>& e
                       script, out.get(),    err.get(),        getpid()};
   volatile Failure failure;
   Launched launched;
-  // This process stands still until the child has become the command: no pages are copied.
-  launched.process = vfork();
-  if (launched.process == 0) become(orders, failure);
+  launched.process = begin_child(orders, failure);
   if (launched.process < 0) refuse("make", "a process");
   if (failure.what == nullptr) return launched;
   waitpid(launched.process, nullptr, 0);
