@@ -50,7 +50,7 @@ class Body {
         const std::uint64_t calls = 1 + choices_.below(5);
         for (std::uint64_t i = 0; i < calls; ++i) co_await call(choices_.below(22));
         ++state_.round;
-        if (checkpoints) co_await flow_.checkpoint(state_);
+        if (checkpoints && !left_children_) co_await flow_.checkpoint(state_);
       }
     } catch (const DurableCancelled&) {
       cancelled = true;
@@ -167,6 +167,7 @@ class Body {
           throw;
         } catch (const Error& e) {  // one of them was cancelled
           see(e.what());
+          left_children_ = true;
         }
         break;
       }
@@ -317,6 +318,7 @@ class Body {
   int depth_;
   State state_;
   Random choices_{0};
+  bool left_children_ = false;  // some are under way: a checkpoint would be refused
 };
 
 inline Durable<std::string> body(Flow& flow, std::uint64_t seed, int depth) {
