@@ -1,4 +1,5 @@
 // Flow::start: durable tasks that another one starts and that are nobody's children.
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,8 +34,10 @@ Durable<Uuid> start_from(FlowState& flow, std::string type, std::string argument
     return start_once(flow.host.shared_from_this(), type, arguments,
                       Uuid::derived(flow.log.id, attempt.key()));
   };
-  co_return co_await flow.code.flow.step(name, StepOptions().arguments(type, arguments), once,
-                                         site);
+  // No code of a user runs in it that could be what ends the process each time.
+  constexpr int kAlways = std::numeric_limits<int>::max();
+  co_return co_await flow.code.flow.step(
+      name, StepOptions().arguments(type, arguments).crashes(kAlways), once, site);
 }
 
 }  // namespace tiffany::detail

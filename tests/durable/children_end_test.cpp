@@ -179,6 +179,21 @@ TEST_P(ChildrenEndTest, ADetachedTaskIsStartedOnceWhereverTheProcessIsCutOff) {
                          [] {});
 }
 
+// A step that the process does not survive ten times fails; a start has no code that could be why.
+TEST_P(ChildrenEndTest, AStartIsTriedAgainHoweverOftenTheProcessEnds) {
+  const auto program = [&](Host& host) -> Task<void> {
+    co_await host.start_as(kParent, "starts");
+    const Uuid id = co_await host.result<Uuid>(kParent);
+    EXPECT_EQ(co_await host.result<int>(id), 7);
+  };
+  constexpr int kLives = 14;
+  for (std::size_t slices = 4; slices < 40; ++slices) {
+    world.disk = std::make_shared<wal::MemoryDisk>();
+    for (int lives = 0; lives < kLives; ++lives) world.live(program, slices);
+    world.live(program);
+  }
+}
+
 TEST_P(ChildrenEndTest, AStartThatIsRefusedSaysWhy) {
   world.live([&](Host& host) -> Task<void> {
     const char* const expected[] = {"step 310", "step 300", "310"};
