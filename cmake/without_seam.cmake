@@ -11,7 +11,7 @@ foreach(property COMPILE_DEFINITIONS COMPILE_OPTIONS INCLUDE_DIRECTORIES UNITY_B
     UNITY_BUILD_MODE)
   get_target_property(value tiffany ${property})
   if(value)
-    set_property(TARGET tiffany_without_seam APPEND PROPERTY ${property} ${value})
+    set_property(TARGET tiffany_without_seam PROPERTY ${property} ${value})
   endif()
 endforeach()
 get_target_property(libraries tiffany LINK_LIBRARIES)

@@ -56,10 +56,7 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, Start
     co_return id;
   }
   if (said.id) {
-    if (const auto old = host_.results.from_archive(id)) {
-      require_same_start(*old, id, type, arguments);
-      co_return id;
-    }
+    if (is_in_archive(id, type, arguments)) co_return id;
     require_not_retired(id, "Host::start_as");
     if (!host_.store->found().retired_damage.empty()) {
       throw Error(Errc::log_damaged, "Host::start_as: task " + id.text() + " cannot be started. " +
@@ -69,23 +66,38 @@ Task<Uuid> Starts::start(std::string type, std::string arguments, Uuid id, Start
     require_never_used(id);
   }
   host_.store->require_open();
+  Recorded in_log = recorded(arguments);
+  HostedTask& entry = enter(*known, id, arguments, said, in_log);
+  co_await shield(begin_synced(&entry, std::move(arguments), std::move(in_log)));
+  co_return id;
+}
+
+// Not in the coroutine, whose frame would have room for all of this, a hundred thousand times when
+// as many tasks are started at once.
+HostedTask& Starts::enter(const DurableType& type, const Uuid& id, const std::string& arguments,
+                          const StartOptions::Data& said, Recorded& in_log) {
   Attributes attributes = said.attributes;
   if (host_.interceptors.any()) {
-    StartCall call{id, Uuid(), type, {}, arguments, std::move(attributes)};
+    StartCall call{id, Uuid(), type.name, {}, arguments, std::move(attributes)};
     if (said.key) call.key = *said.key;
     attributes = intercepted(call);
   }
-  Recorded in_log = recorded(arguments);
   in_log.actor = records::members_of(said.actor);
-  HostedTask& entry = add(*known, id, Uuid());
+  HostedTask& entry = add(type, id, Uuid());
   records::Spawn begun;
   begun.marks.key = said.key.value_or(std::string());
   begun.marks.priority = said.priority;
   begun.marks.attributes = Search::json(attributes);
   if (said.timeout) begun.marks.until = end_of(*said.timeout);
   mark(entry, begun);
-  co_await shield(begin_synced(&entry, std::move(arguments), std::move(in_log)));
-  co_return id;
+  return entry;
+}
+
+bool Starts::is_in_archive(const Uuid& id, const std::string& type, const std::string& arguments) {
+  const auto old = host_.results.from_archive(id);
+  if (!old) return false;
+  require_same_start(*old, id, type, arguments);
+  return true;
 }
 
 // The same id is the same task: whoever means another one by it would get a result that is not of

@@ -41,6 +41,10 @@ class Starts {
   std::int64_t end_of(Duration timeout) const noexcept;
   static records::Spawn::Marks marks_of(const HostedTask& entry);
   Task<void> begin_synced(HostedTask* entry, std::string arguments, Recorded recorded);
+  HostedTask& enter(const DurableType& type, const Uuid& id, const std::string& arguments,
+                    const StartOptions::Data& said, Recorded& in_log);
+  // And was started in the same way.
+  bool is_in_archive(const Uuid& id, const std::string& type, const std::string& arguments);
   void require_same_start(const HostedTask& before, const Uuid& id, const std::string& type,
                           const std::string& arguments);
   // Throws Errc::log_uncertain when damage of the log may have held a task that is not in it.

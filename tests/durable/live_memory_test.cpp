@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
+#include <fstream>
 #include <string>
 
 #include "durable/durable_world.hpp"
@@ -76,6 +78,38 @@ TEST_P(LiveMemory, ATaskThatWaitsTakesTwoKilobytesAtMost) {
     }
   }
 }
+
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+std::size_t mappings_now() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t lines = 0;
+  for (std::string line; std::getline(maps, line);) ++lines;
+  return lines;
+}
+
+// The library is optimised, whatever the tests are. A process has 65,530 mappings, and a frame of more than a kilobyte is one of its own.
+TEST_P(LiveMemory, TasksThatAreStartedAtOnceNeedNoMappingEach) {
+  types_ = [] {
+    Registry types;
+    types.add("waits", 1, waits_for_promise);
+    return types;
+  };
+  live([&](Host& host) -> Task<void> {
+    const std::size_t before = mappings_now();
+    std::size_t most = 0;
+    co_await scope([&](Scope& all) -> Task<void> {
+      const auto start = [](Host* to) -> Task<void> { co_await to->start("waits", 3); };
+      for (std::size_t i = 0; i < kTasks; ++i) all.spawn(start, &host);
+      while (host.counts()[DurableStatus::running] < kTasks) {
+        most = std::max(most, mappings_now());
+        co_await yield();
+      }
+    });
+    EXPECT_LT(most, before + kTasks / 2);
+    co_await host.close();
+  });
+}
+#endif
 
 }  // namespace live_memory_test
 }  // namespace tiffany
