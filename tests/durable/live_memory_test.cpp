@@ -87,7 +87,8 @@ std::size_t mappings_now() {
   return lines;
 }
 
-// The library is optimised, whatever the tests are. A process has 65,530 mappings, and a frame of more than a kilobyte is one of its own.
+// The library is optimised, whatever the tests are. A process has 65,530 mappings, and a frame of
+// more than a kilobyte is one of its own.
 TEST_P(LiveMemory, TasksThatAreStartedAtOnceNeedNoMappingEach) {
   types_ = [] {
     Registry types;
