@@ -1,9 +1,12 @@
 // Commands that do odd things to their own directory, and directories that are not as they should
 // be.
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <csignal>
+#include <fstream>
 #include <functional>
+#include <thread>
 
 #include "exec/exec_world.hpp"
 
@@ -19,6 +22,18 @@ using exec::SupervisorMark;
 const Uuid kId = ExecTest::id_of("a command");
 
 const CommandSpec kTrue({"true"});
+
+// Whether a process waits for the lock of the open file.
+bool somebody_waits_for(int file) {
+  struct stat status{};
+  if (fstat(file, &status) != 0) return true;
+  const std::string inode = ":" + std::to_string(status.st_ino) + " ";
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    if (line.find("->") != std::string::npos && line.find(inode) != std::string::npos) return true;
+  }
+  return false;
+}
 
 class Trouble : public ExecTest {
  protected:
@@ -173,13 +188,28 @@ TEST_F(Trouble, ASweepGoesOnBehindWhatCannotBeRemovedAndReportsIt) {
   run(id_of("good"), kTrue);
   const Uuid bad = id_of("bad");
   run(bad, kTrue);
-  const int lock = open(file_of(bad, "lock").c_str(), O_RDWR | O_CLOEXEC);
-  ASSERT_EQ(flock(lock, LOCK_EX), 0);  // when its supervisor, which has told the end, is gone
+  const std::string lock = file_of(bad, "lock");
+  std::filesystem::remove(lock);
+  std::filesystem::create_directory(lock);  // which nobody can lock
   EXPECT_EQ(code_of([&] { sweep(); }), Errc::command_failed);
   EXPECT_NE(said.find("1 of 2"), std::string::npos) << said;
   EXPECT_FALSE(std::filesystem::exists(file_of(id_of("good"), "lock")));
-  close(lock);
+  std::filesystem::remove(lock);
   EXPECT_EQ(sweep(), 1u);
+}
+
+// The supervisor has told the end and is about to be gone.
+TEST_F(Trouble, ACommandThatHasEndedIsForgottenWhenItsSupervisorIsGone) {
+  run(kId, kTrue);
+  const int lock = open(file_of(kId, "lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  std::thread gone([&] {
+    while (!somebody_waits_for(lock)) std::this_thread::yield();
+    close(lock);
+  });
+  EXPECT_EQ(sweep(), 1u);
+  gone.join();
+  EXPECT_EQ(left(), 0);
 }
 
 TEST_F(Trouble, ASweepRemovesADirectoryWithDamagedFiles) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -129,6 +130,17 @@ void CommandDirectory::wait_for_lock() {
   while (flock(lock_.get(), LOCK_EX) != 0) {
     if (errno != EINTR) refuse("lock", path_ + "/lock");
   }
+}
+
+bool CommandDirectory::wait_for_lock(unsigned seconds) {
+  struct sigaction interrupt{};
+  interrupt.sa_handler = [](int) {};  // and no SA_RESTART: flock ends with EINTR
+  sigaction(SIGALRM, &interrupt, nullptr);
+  alarm(seconds);
+  const bool locked = flock(lock_.get(), LOCK_EX) == 0;
+  alarm(0);
+  if (!locked && errno != EINTR) refuse("lock", path_ + "/lock");
+  return locked;
 }
 
 bool CommandDirectory::has(const char* name) const { return faccessat(fd(), name, F_OK, 0) == 0; }

@@ -44,6 +44,8 @@ class CommandDirectory {
   bool lock();
   // After a lock() that gave false: until the other process has ended.
   void wait_for_lock();
+  // The same, but for no longer than so many seconds. Whether the lock was got.
+  bool wait_for_lock(unsigned seconds);
   bool has(const char* name) const;
   std::optional<std::string> read(const char* name) const;
   // In place of the old one, or not at all. `synced`: on the disk, with its name.

@@ -95,12 +95,21 @@ void remove_all(const CommandDirectory& directory) {
   remove_other(directory, moved);
 }
 
+// A supervisor writes the end of its command down, or tells why it did not begin it, and is gone a
+// moment later, its lock with it.
+bool lock_after_the_end(CommandDirectory& directory) {
+  if (directory.lock()) return true;
+  if (directory.has("supervisor") && !directory.has("exit.json")) return false;
+  constexpr unsigned kSeconds = 5;
+  return directory.wait_for_lock(kSeconds);
+}
+
 }  // namespace
 
 int forget(const std::string& path) {
   if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) return 0;
   CommandDirectory directory(path);
-  if (!directory.lock()) {
+  if (!lock_after_the_end(directory)) {
     throw Refusal("The command in " + path +
                   " runs. Stop it and take its end before it is forgotten.");
   }
