@@ -6,7 +6,7 @@ import type { PlanState, PlanUnit, Promises, Task } from './api_types';
 import { Diff, isDiff } from './diff';
 import { storyOf, useRecords, type Asked, type Story } from './history';
 import { changed, refresh, useAsk } from './live';
-import { Copy, Empty, Failure, isTyping, Json, say, TaskLink, When } from './parts';
+import { Copy, Empty, Failure, Json, say, TaskLink, useKeys, When } from './parts';
 import { commandEnd, planType } from './plan_run';
 import { refine, route } from './route';
 import { quoted, shortId } from './text';
@@ -105,14 +105,9 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
       refresh();
     }
   };
-  useEffect(() => {
-    const key = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      if (event.key === 'a') void decide(true);
-      else if (event.key === 'r') void decide(false);
-    };
-    addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
+  useKeys((key) => {
+    if (key === 'a') void decide(true);
+    else if (key === 'r') void decide(false);
   });
   const before = story.asked.filter((each) => each.ended !== undefined && !isDiff(each.result));
   return (
@@ -232,14 +227,9 @@ export function Approvals() {
     if (all.length === 0 || !wanted) refine({ promise: all[0]?.id });
     else if (all.length === limit) setLimit(mostPromises);
   }, [answer.data, wanted]);
-  useEffect(() => {
-    const key = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      if (event.key === 'n' || event.key === 'j') step(1);
-      else if (event.key === 'p' || event.key === 'k') step(-1);
-    };
-    addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
+  useKeys((key) => {
+    if (key === 'n' || key === 'j') step(1);
+    else if (key === 'p' || key === 'k') step(-1);
   });
   if (answer.error && !answer.data) return <Failure error={answer.error} />;
   if (!answer.data) return null;

@@ -33,7 +33,8 @@ export function StatusCounts({ chosen }: { chosen: string }) {
           class={`count ${each}${chosen === each ? ' chosen' : ''}`}
           onClick={() => choose(chosen === each ? '' : each)}
         >
-          <span aria-hidden="true">{signs[each]}</span> <b>{number(counts.value[each] ?? 0)}</b>{' '}
+          <span aria-hidden="true">{signs[each]}</span>{' '}
+          <b>{number(counts.value[each] ?? 0)}</b>{' '}
           {each}
         </button>
       ))}

@@ -122,6 +122,22 @@ export function isTyping(event: KeyboardEvent): boolean {
   return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
 }
 
+// Keys for the view, from its first frame on: `act` sees what is drawn, and no key falls between
+// two listeners.
+export function useKeys(act: (key: string) => void): void {
+  const latest = useRef(act);
+  useLayoutEffect(() => {
+    latest.current = act;
+  });
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (!isTyping(event)) latest.current(event.key);
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+}
+
 // ---- A line at the bottom that goes by itself ----
 
 export const toast = signal('');

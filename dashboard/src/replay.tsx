@@ -1,10 +1,10 @@
 // Runs the code of a task along its log again, in the daemon and without any effect, and shows what
 // was recorded beside what the code did.
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ended } from './actions';
 import type { Inspection, Task } from './api_types';
 import { useAsk } from './live';
-import { Copy, Failure, isTyping } from './parts';
+import { Copy, Failure, useKeys } from './parts';
 
 // "2026-... result of charge#1 "payment-a1"" as its parts.
 function parts(event: string): { time: string; what: string } {
@@ -16,19 +16,20 @@ export function Replay({ task }: { task: Task }) {
   const verb = ended(task) ? 'replay' : 'inspect';
   const answer = useAsk<Inspection>(`/tasks/${task.id}/${verb}`, task.id);
   const events = answer.data?.events ?? [];
-  const [at, setAt] = useState(0);
+  const [wanted, setWanted] = useState(0);
   const last = events.length;
-  const go = (to: number) => setAt(Math.max(0, Math.min(last, to)));
+  const at = Math.min(wanted, last);
+  const end = useRef(Infinity); // not known yet: keys may come before the answer
+  useLayoutEffect(() => {
+    end.current = answer.data ? last : Infinity;
+  });
+  const go = (to: number) => setWanted(Math.max(0, to));
   // From where the page is by then: keys can come faster than it is drawn.
-  const by = (steps: number) => setAt((now) => Math.max(0, Math.min(last, now + steps)));
-  useEffect(() => {
-    const key = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      if (event.key === 'ArrowRight') by(1);
-      else if (event.key === 'ArrowLeft') by(-1);
-    };
-    addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
+  const by = (steps: number) =>
+    setWanted((now) => Math.max(0, Math.min(end.current, Math.min(end.current, now) + steps)));
+  useKeys((key) => {
+    if (key === 'ArrowRight') by(1);
+    else if (key === 'ArrowLeft') by(-1);
   });
   if (answer.error && !answer.data) return <Failure error={answer.error} />;
   if (!answer.data) return <p class="dim">The code runs along the log…</p>;

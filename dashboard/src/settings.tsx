@@ -15,7 +15,7 @@ function TokenTable() {
     question.value = {
       title: 'A new token',
       words:
-        'The token is shown once. Roles: viewer (look), operator (change tasks), admin (everything).',
+        'The token is shown once. Roles: viewer (looks), operator (changes tasks), admin (all).',
       ask: [
         { name: 'name', label: 'Name', required: true },
         {

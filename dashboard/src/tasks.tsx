@@ -6,7 +6,7 @@ import { query } from './api';
 import type { Task, Types } from './api_types';
 import { FilterBar, StatusCounts } from './filters';
 import { counts, useAsk } from './live';
-import { Badge, Empty, Failure, isTyping, TaskLink, When } from './parts';
+import { Badge, Empty, Failure, TaskLink, useKeys, When } from './parts';
 import { planType } from './plan_run';
 import { go, link, refine, route } from './route';
 import { pageSize, rowHeight, useRows } from './rows';
@@ -150,23 +150,18 @@ export function Tasks() {
       else next.delete(task.id);
       return next;
     });
-  useEffect(() => {
-    const key = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      const task = rows.at(wanted.current);
-      if (event.key === 'j' || event.key === 'k') {
-        const by = event.key === 'j' ? 1 : -1;
-        wanted.current = Math.max(0, Math.min(rows.known - 1, wanted.current + by));
-        setCursor(wanted.current);
-        rows.reveal(wanted.current);
-      } else if (event.key === 'Enter' && task && document.activeElement === document.body) {
-        go(`task/${task.id}`);
-      } else if (event.key === 'x' && task) {
-        choose(task, !chosen.has(task.id));
-      }
-    };
-    addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
+  useKeys((key) => {
+    const task = rows.at(wanted.current);
+    if (key === 'j' || key === 'k') {
+      const by = key === 'j' ? 1 : -1;
+      wanted.current = Math.max(0, Math.min(rows.known - 1, wanted.current + by));
+      setCursor(wanted.current);
+      rows.reveal(wanted.current);
+    } else if (key === 'Enter' && task && document.activeElement === document.body) {
+      go(`task/${task.id}`);
+    } else if (key === 'x' && task) {
+      choose(task, !chosen.has(task.id));
+    }
   });
 
   // As they are now, where that is known.

@@ -108,6 +108,35 @@ test('a task that has ended is replayed, forked and retried from a step', async 
   assert.deepEqual(page.complaints, []);
 });
 
+test('keys that come before the replay was drawn are not lost', async () => {
+  const { task, promise } = await daemon.waiting('early');
+  await daemon.post(`/promises/${promise}`, { value: false });
+  await daemon.get(`/tasks/${task}/result?wait=10s`);
+  const page = await openTab(browser, daemon, { hash: `#/task/${task}` });
+  let answer;
+  const held = new Promise((done) => (answer = done));
+  await page.route('**/replay', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByRole('link', { name: 'Replay' }).click();
+  await page.getByText('The code runs along the log').waitFor();
+  for (let i = 0; i < 2; i += 1) await page.locator('body').press('ArrowRight');
+  answer();
+  await page.locator('[data-cursor="2"]').waitFor();
+  // More of them than there are events: the end, and one step back from there.
+  const last = Number(/of (\d+)/.exec(await page.locator('[data-cursor]').textContent())[1]);
+  await page.evaluate((keys) => {
+    for (let i = 0; i < keys; i += 1)
+      dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
+  }, last + 5);
+  await page.locator(`[data-cursor="${last}"]`).waitFor();
+  await page.locator('body').press('ArrowLeft');
+  await page.locator(`[data-cursor="${last - 1}"]`).waitFor();
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
 test('a task that is not there is said, with a way back', async () => {
   const page = await openTab(browser, daemon, {
     hash: '#/task/12345678-1234-1234-1234-123456789012',
