@@ -89,6 +89,10 @@ export async function getText(path: string, abort?: AbortSignal): Promise<string
   return (await sent(path, { headers: headers(), signal: abort })).text();
 }
 
+export async function getBlob(path: string): Promise<Blob> {
+  return (await sent(path, { headers: headers() })).blob();
+}
+
 export async function change<T>(method: string, path: string, body?: unknown): Promise<T> {
   const answer = await sent(base + path, {
     method,

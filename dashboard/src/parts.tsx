@@ -103,14 +103,18 @@ export function Copy({ text, children }: { text: string; children?: ComponentChi
   );
 }
 
-// Hands a text to the browser as a file.
-export function save(name: string, text: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+// Hands bytes to the browser as a file.
+export function saveBlob(name: string, bytes: Blob): void {
+  const url = URL.createObjectURL(bytes);
   const anchor = document.createElement('a');
   anchor.href = url;
   anchor.download = name;
   anchor.click();
   URL.revokeObjectURL(url);
+}
+
+export function save(name: string, text: string, type: string): void {
+  saveBlob(name, new Blob([text], { type }));
 }
 
 // Whether a key is meant for a field or a dialog, and not for the view.

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { ended } from './actions';
 import { base, getText } from './api';
 import type { PlanGraph, PlanState, PlanUnit, Task } from './api_types';
+import { Artifacts } from './artifacts';
 import type { Asked, Story } from './history';
 import { changed, useAsk } from './live';
 import { Copy, Failure } from './parts';
@@ -204,6 +205,7 @@ export function PlanRun({ task, story }: { task: Task; story: Story }) {
       ) : (
         <p class="dim">Choose a step to see what it wrote.</p>
       )}
+      <Artifacts task={task} unit={unit?.name} />
     </section>
   );
 }

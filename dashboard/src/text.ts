@@ -24,6 +24,13 @@ export function age(ms: number): string {
   return text === '0µs' ? '0s' : text.replace('.0s', 's');
 }
 
+// In powers of a thousand, as disks are sold.
+export function bytes(count: number): string {
+  if (count < 1000) return `${count} B`;
+  const power = Math.min(4, Math.floor(Math.log10(count) / 3));
+  return `${(count / 1000 ** power).toFixed(1)} ${' KMGT'[power]}B`;
+}
+
 const two = (n: number) => String(n).padStart(2, '0');
 export function day(time: Date): string {
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;

@@ -1,5 +1,6 @@
 // Plans: the library, a run with a form, its graph as it stands, and what its commands wrote.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Daemon, dashboard, openBrowser, openTab, until } from './support.mjs';
@@ -77,6 +78,49 @@ test('a run that failed shows where, what was written there, and what did not ru
   await step(page, 'bad').press('Enter');
   await page.getByRole('region', { name: 'Output of bad' }).getByText('before').waitFor();
   await page.getByRole('row', { name: /^bad/ }).getByText('exit code 3').waitFor();
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('what the steps of a run left is listed with its size and downloaded', async () => {
+  const evil = '<b>bold.txt';
+  const text = `name: keeps
+directory: ${daemon.data}
+steps:
+  - name: make
+    shell: true
+    run: "head -c 2500 /dev/zero > 'a b.bin'; printf hello > '${evil}'"
+    artifacts: ["*.bin", "*.txt"]
+  - name: each
+    needs: [make]
+    foreach: [x, y]
+    shell: true
+    env: {ITEM: "\${{ item }}"}
+    run: "printf $ITEM > same.log"
+    locks: [same]
+    artifacts: [same.log]
+`;
+  const { id } = await daemon.post('/plans/run', { text });
+  await daemon.get(`/tasks/${id}/result?wait=20s`);
+  const page = await openTab(browser, daemon, { hash: `#/task/${id}/plan` });
+  const kept = page.getByRole('region', { name: 'Artifacts' });
+  await kept.getByRole('row', { name: /a b\.bin/ }).waitFor();
+  assert.equal(await kept.locator('tbody tr').count(), 4);
+  assert.match(await kept.getByRole('row', { name: /a b\.bin/ }).textContent(), /make.*2\.5 KB/);
+  const fetched = async (row) => {
+    const button = kept.getByRole('row', { name: row }).getByRole('button', { name: /^Download/ });
+    const [file] = await Promise.all([page.waitForEvent('download'), button.click()]);
+    return [file.suggestedFilename(), readFileSync(await file.path(), 'utf8')];
+  };
+  const [name, bytes] = await fetched(/a b\.bin/);
+  assert.deepEqual([name, bytes.length], ['a b.bin', 2500]);
+  assert.equal((await fetched(/bold/))[1], 'hello');
+  assert.equal(await kept.locator('b').count(), 0, 'names of files are text');
+  // The same name, of another item of a foreach.
+  assert.equal((await fetched(/each\[1\]/))[1], 'y');
+  await page.getByRole('row', { name: /^make/ }).getByRole('button').click();
+  await kept.getByText('each[0]').waitFor({ state: 'detached' });
+  assert.equal(await kept.locator('tbody tr').count(), 2, 'those of the chosen step');
   await page.context().close();
   assert.deepEqual(page.complaints, []);
 });

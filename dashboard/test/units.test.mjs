@@ -137,6 +137,7 @@ test('times and durations are as people write them', () => {
   assert.equal(page.micros('2026-11-17T06:43:00.818270Z') % 1_000_000, 818_270);
   assert.equal(page.quoted("it's"), `'it'\\''s'`);
   assert.equal(page.roundUp(37), 50);
+  assert.equal([0, 999, 2500, 16e6].map(page.bytes).join(), '0 B,999 B,2.5 KB,16.0 MB');
 });
 
 test('a filter is read from words', () => {
