@@ -21,6 +21,7 @@ import { Dialog, isTyping, toast } from './parts';
 import { Palette, paletteOpen } from './palette';
 import { Plans } from './plans';
 import { Problems, useProblems } from './problems';
+import { ProcessTimeline } from './process_timeline';
 import { go, link, route } from './route';
 import { SchedulerView } from './scheduler';
 import { Schedules } from './schedules';
@@ -86,6 +87,7 @@ const places: [string, string, string][] = [
   ['plans', 'Plans', 'l'],
   ['steps', 'Steps', 'h'],
   ['scheduler', 'Scheduler', 's'],
+  ['timeline', 'Timeline', 'i'],
   ['schedules', 'Schedules', 'c'],
   ['start', 'Start', 'n'],
   ['settings', 'Settings', 'e'],
@@ -179,6 +181,7 @@ const keys: [string, string][] = [
   ['g l', 'plans'],
   ['g h', 'steps, as a heatmap'],
   ['g s', 'scheduler'],
+  ['g i', 'timeline of the process'],
   ['g c', 'schedules'],
   ['g n', 'start a task'],
   ['g e', 'settings'],
@@ -260,6 +263,8 @@ function View() {
       return <StepsView />;
     case 'scheduler':
       return <SchedulerView />;
+    case 'timeline':
+      return <ProcessTimeline />;
     case 'schedules':
       return <Schedules />;
     case 'start':

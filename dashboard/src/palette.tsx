@@ -23,6 +23,7 @@ const views: Choice[] = [
   ['Plans', 'plans', 'g l'],
   ['Steps', 'steps', 'g h'],
   ['Scheduler', 'scheduler', 'g s'],
+  ['Timeline of the process', 'timeline', 'g i'],
   ['Schedules', 'schedules', 'g c'],
   ['Start a task', 'start', 'g n'],
   ['Settings', 'settings', 'g e'],

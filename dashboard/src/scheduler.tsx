@@ -1,10 +1,11 @@
 // The process: its scheduler over time, its system calls, and what each of its tasks waits for.
 import { useEffect, useState } from 'preact/hooks';
-import { base, getText, may } from './api';
+import { getText } from './api';
 import { AwaitTree } from './await_tree';
 import { Chart } from './chart';
 import { connection, frozen } from './live';
-import { Copy, save, say } from './parts';
+import { Copy } from './parts';
+import { link } from './route';
 import { number } from './text';
 
 // "name{a="b"} 3" by name and labels.
@@ -64,26 +65,6 @@ function rates(samples: Sample[], prefix: string): (number | null)[] {
     const by = sum(each.values, prefix) - sum(before.values, prefix);
     return by < 0 ? null : by / (each.at - before.at);
   });
-}
-
-// What the loop does, slice by slice, for some seconds.
-function Record() {
-  const [busy, setBusy] = useState(false);
-  const record = async () => {
-    setBusy(true);
-    try {
-      save('daemon.trace.json', await getText(`${base}/trace?seconds=2`), 'application/json');
-      say('Open daemon.trace.json in Perfetto.');
-    } catch (error) {
-      say((error as Error).message);
-    }
-    setBusy(false);
-  };
-  return (
-    <button type="button" disabled={busy || !may('operator')} onClick={() => void record()}>
-      {busy ? 'Recording…' : 'Record 2 s for Perfetto'}
-    </button>
-  );
 }
 
 function Calls({ samples }: { samples: Sample[] }) {
@@ -153,7 +134,7 @@ export function SchedulerView() {
       <div class="bar">
         <h1>Scheduler</h1>
         <span class="grow" />
-        <Record />
+        <a href={link('timeline')}>Slice by slice</a>
         <Copy text="tiffany top" />
       </div>
       <div class="charts">
@@ -185,6 +166,21 @@ export function SchedulerView() {
           unit="a second"
           times={times}
           lines={[{ label: 'told', values: rates(samples, 'tiffany_pal_events_total') }]}
+        />
+        <Chart
+          title="Log"
+          unit="a second"
+          times={times}
+          lines={[
+            { label: 'records', values: rates(samples, 'tiffany_wal_records_total') },
+            { label: 'syncs', values: rates(samples, 'tiffany_wal_syncs_total') },
+          ]}
+        />
+        <Chart
+          title="Bytes of the log"
+          unit="a second"
+          times={times}
+          lines={[{ label: 'written', values: rates(samples, 'tiffany_wal_append_bytes_total') }]}
         />
       </div>
       <dl class="figures">

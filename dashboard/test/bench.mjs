@@ -1,5 +1,7 @@
 // Measures the dashboard: ./dev bench dashboard [tasks]
 //
+// usage: node test/bench.mjs [tasks [rounds [part,...]]]; parts: timeline, paint, load, heap
+//
 // Prints a line for each figure, with its limit, writes them to build/bench/dashboard.json, and
 // fails when one is over its limit.
 import { build } from 'esbuild';
@@ -8,6 +10,8 @@ import { join } from 'node:path';
 import { Daemon, dashboard, openBrowser, openTab, sleep, until } from './support.mjs';
 
 const wanted = Number(process.argv[2] ?? 20_000);
+const rounds = Number(process.argv[3] ?? 3600);
+const parts = process.argv[4]?.split(',') ?? ['timeline', 'paint', 'load', 'heap'];
 let failed = 0;
 const figures = [];
 function report(what, value, unit, limit, less = true) {
@@ -22,7 +26,7 @@ function report(what, value, unit, limit, less = true) {
 async function timeline(browser) {
   const made = await build({
     stdin: {
-      contents: "export { draw } from './timeline';",
+      contents: "export { draw } from './gantt_draw';",
       resolveDir: join(dashboard, 'src'),
       loader: 'ts',
     },
@@ -34,31 +38,45 @@ async function timeline(browser) {
     jsxImportSource: 'preact',
   });
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
-  await page.setContent('<canvas style="width:1200px;height:600px"></canvas>');
+  const style = readFileSync(join(dashboard, 'src', 'style.css'), 'utf8');
+  await page.setContent(
+    `<style>${style}</style><canvas style="width:1200px;height:600px"></canvas>`,
+  );
   await page.evaluate(`${made.outputFiles[0].text}; window.lib = lib;`);
-  const frames = await page.evaluate(async () => {
-    const kinds = ['step', 'timer', 'promise', 'child'];
-    const rows = Array.from({ length: 5000 }, (_, i) => `step#${i}`);
-    const bars = Array.from({ length: 100_000 }, (_, i) => ({
-      row: Math.floor(i / 20),
-      began: (i % 20) * 1000,
-      ended: (i % 20) * 1000 + 800,
-      kind: kinds[i % 4],
-      open: false,
-    }));
-    const canvas = document.querySelector('canvas');
-    const began = performance.now();
-    let count = 0;
-    while (performance.now() - began < 3000) {
-      const by = count * 10;
-      const seen = { from: by, to: by + 20_000, top: count % 4000 };
-      window.lib.draw(canvas, rows, bars, seen, 0, -1);
-      count += 1;
-      await new Promise((done) => requestAnimationFrame(done));
-    }
-    return (count * 1000) / (performance.now() - began);
-  });
-  report('timeline of 100 000 bars, panned', frames, 'frames/s', 30, false);
+  // Rows and bars of each: with few in sight, and all of them in sight with wakes between them.
+  const frames = (rowCount, perRow) =>
+    page.evaluate(
+      async ([count, each]) => {
+        const kinds = ['run', 'ready', 'io', 'sleep'];
+        const rows = Array.from({ length: count }, (_, i) => `task #${i}`);
+        const bars = Array.from({ length: count * each }, (_, i) => ({
+          row: Math.floor(i / each),
+          began: (i % each) * 1000,
+          ended: (i % each) * 1000 + 800,
+          kind: kinds[i % 4],
+        }));
+        const wakes = bars.slice(0, 50_000).map((_, i) => ({
+          from: i % count,
+          left: (i * each) / 50,
+          to: (i * 7) % count,
+          right: (i * each) / 50 + 500,
+        }));
+        const canvas = document.querySelector('canvas');
+        const began = performance.now();
+        let drawn = 0;
+        while (performance.now() - began < 3000) {
+          const by = drawn * 10;
+          const seen = { from: by, to: by + each * 1000, top: drawn % Math.max(1, count - 30) };
+          window.lib.draw(canvas, rows, bars, seen, 0, 3, wakes);
+          drawn += 1;
+          await new Promise((done) => requestAnimationFrame(done));
+        }
+        return (drawn * 1000) / (performance.now() - began);
+      },
+      [rowCount, perRow],
+    );
+  report('timeline of 100 000 bars, panned', await frames(5000, 20), 'frames/s', 30, false);
+  report('the same, all of them in sight', await frames(25, 4000), 'frames/s', 30, false);
   await page.close();
 }
 
@@ -209,7 +227,7 @@ async function underLoad(browser, daemon) {
 }
 
 // An hour of traffic makes 3600 rounds of requests, one a second at the most.
-async function heap(browser, daemon, rounds) {
+async function heap(browser, daemon) {
   const page = await openTab(browser, daemon);
   const client = await page.context().newCDPSession(page);
   const used = async () => {
@@ -236,13 +254,15 @@ async function heap(browser, daemon, rounds) {
 const daemon = await new Daemon().start();
 const browser = await openBrowser();
 try {
-  await timeline(browser);
-  await fill(daemon, wanted);
-  await until(async () => (await daemon.get('/info')).counts.running >= wanted, 'the tasks');
-  console.log(`${wanted} tasks`);
-  await paint(browser, daemon);
-  await underLoad(browser, daemon);
-  await heap(browser, daemon, Number(process.argv[3] ?? 3600));
+  if (parts.includes('timeline')) await timeline(browser);
+  if (parts.some((part) => part !== 'timeline')) {
+    await fill(daemon, wanted);
+    await until(async () => (await daemon.get('/info')).counts.running >= wanted, 'the tasks');
+    console.log(`${wanted} tasks`);
+  }
+  if (parts.includes('paint')) await paint(browser, daemon);
+  if (parts.includes('load')) await underLoad(browser, daemon);
+  if (parts.includes('heap')) await heap(browser, daemon);
 } finally {
   await browser.close();
   await daemon.close();

@@ -206,7 +206,7 @@ async function downloaded(page, button) {
   return { name: file.suggestedFilename(), text: readFileSync(await file.path(), 'utf8') };
 }
 
-test('the log and the trace of a task, and a trace of the daemon, are downloaded', async () => {
+test('the log and the trace of a task are downloaded', async () => {
   const id = await start('flaky');
   await ends(id);
   const page = await openTab(browser, daemon, { hash: `#/task/${id}` });
@@ -222,10 +222,6 @@ test('the log and the trace of a task, and a trace of the daemon, are downloaded
     ['flaky', 'attempt 1', 'attempt 2', 'attempt 3'],
   );
   assert.ok(bars.every((bar) => bar.dur >= 0 && bar.ts > 1e15));
-  await page.goto(`${daemon.origin}/#/scheduler`);
-  const record = page.getByRole('button', { name: 'Record 2 s for Perfetto' });
-  const process = await downloaded(page, record);
-  assert.ok(JSON.parse(process.text).traceEvents.length > 10);
   await page.context().close();
   assert.deepEqual(page.complaints, []);
 });

@@ -200,6 +200,21 @@ export async function openTab(browser, daemon, options = {}) {
   return page;
 }
 
+// Which of these colours of the theme the timeline has in it.
+export function coloursOf(page, names) {
+  return page.evaluate((wanted) => {
+    const box = document.querySelector('.timeline canvas');
+    const data = box.getContext('2d').getImageData(0, 0, box.width, box.height).data;
+    const all = new Set();
+    for (let i = 0; i < data.length; i += 4)
+      all.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+    const style = getComputedStyle(box);
+    const colour = (name) =>
+      Number.parseInt(style.getPropertyValue(`--${name}`).trim().slice(1), 16);
+    return Object.fromEntries(wanted.map((name) => [name, all.has(colour(name))]));
+  }, names);
+}
+
 // What axe-core finds that is serious or critical.
 export async function violations(page) {
   await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));

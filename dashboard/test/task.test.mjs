@@ -1,7 +1,7 @@
 // The view of one task.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Daemon, openBrowser, openTab, until } from './support.mjs';
+import { coloursOf, Daemon, openBrowser, openTab, until } from './support.mjs';
 
 let daemon;
 let browser;
@@ -35,25 +35,9 @@ test('the timeline has a bar of the right colour for what was and what is', asyn
   const canvas = page.locator('.timeline canvas');
   await until(async () => (await canvas.getAttribute('data-bars')) === '2', 'two bars');
   // The right end of the second row is the promise, which is still open.
-  const seen = () =>
-    page.evaluate(() => {
-      const box = document.querySelector('.timeline canvas');
-      const data = box.getContext('2d').getImageData(0, 0, box.width, box.height).data;
-      const all = new Set();
-      for (let i = 0; i < data.length; i += 4) {
-        all.add(
-          `#${[...data.slice(i, i + 3)].map((n) => n.toString(16).padStart(2, '0')).join('')}`,
-        );
-      }
-      const style = getComputedStyle(box);
-      const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-      return {
-        step: all.has(colour('step')),
-        promise: all.has(colour('promise')),
-        failed: all.has(colour('failed')),
-      };
-    });
-  assert.deepEqual(await seen(), { step: true, promise: true, failed: false });
+  await until(async () => (await coloursOf(page, ['step'])).step, 'the first frame');
+  const seen = await coloursOf(page, ['step', 'promise', 'failed']);
+  assert.deepEqual(seen, { step: true, promise: true, failed: false });
   await canvas.focus();
   await page.keyboard.press('+');
   await page.keyboard.press('ArrowRight');

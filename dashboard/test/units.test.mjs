@@ -22,6 +22,8 @@ before(async () => {
     'live',
     'problems',
     'timeline',
+    'gantt_draw',
+    'process_trace',
     'chart',
     'filters',
     'rows',
@@ -250,4 +252,70 @@ test('an edge over several columns passes no step of those between', () => {
   const passes = placed.get('b d 1');
   assert.equal(passes.x, placed.get('c').x);
   assert.notEqual(passes.y, placed.get('c').y);
+});
+
+test('a recording is slices, waits, the time in between, and who woke whom', () => {
+  const slice = (tid, name, ts, dur) => ({ name, ph: 'X', tid, ts, dur, cat: 'slice' });
+  const wait = (ph, tid, name, cat, ts) => ({ name, ph, tid, ts, cat, id: 4e18 + tid });
+  const trace = page.readTrace([
+    wait('b', 7, 'read', 'io', 100),
+    wait('b', 8, 'sleep', 'sleep', 101),
+    slice(9, 'server', 110, 20),
+    wait('e', 7, 'read', 'io', 120),
+    wait('e', 8, 'sleep', 'sleep', 125),
+    { name: 'wake', ph: 's', tid: 9, ts: 120, id: 1 },
+    { name: 'wake', ph: 'f', tid: 7, ts: 131, id: 1 },
+    slice(7, 'client', 131, 4),
+    wait('b', 7, 'join', 'join', 135),
+    { name: 'failed', ph: 'i', tid: 8, ts: 140, s: 't' },
+    { name: 'ready', ph: 'C', tid: 0, ts: 131, args: { tasks: 1 } },
+    { name: 'thread_name', ph: 'M', tid: 7, args: { name: 'client #7' } },
+  ]);
+  assert.deepEqual(trace.rows, ['client #7', '#8', '#9']);
+  assert.deepEqual(
+    trace.bars.map((bar) => [bar.row, bar.kind, bar.name, bar.began, bar.ended].join(' ')),
+    [
+      '0 io read 100 120',
+      '0 ready client 120 131',
+      '0 run client 131 135',
+      '1 sleep sleep 101 125',
+      '1 failed failed 140 140',
+      '2 run server 110 130',
+    ],
+  );
+  assert.deepEqual(trace.wakes, [{ from: 2, left: 120, to: 0, right: 131 }]);
+  assert.deepEqual([trace.slices, trace.delays], [[4, 20], [11]]);
+  assert.deepEqual([trace.began, trace.ended], [100, 140]);
+  assert.deepEqual(page.readTrace([]).rows, []);
+});
+
+test('figures of a recording: quantiles, and a bucket for each power of two', () => {
+  const values = Array.from({ length: 100 }, (_, i) => i + 1);
+  assert.deepEqual(
+    [0.5, 0.99, 1].map((share) => page.quantile(values, share)),
+    [50, 99, 100],
+  );
+  assert.equal(page.quantile([], 0.5), 0);
+  assert.deepEqual(page.buckets([0.2, 1, 3, 20]).map((each) => [each.below, each.count]), [
+    [1, 2],
+    [2, 0],
+    [4, 1],
+    [8, 0],
+    [16, 0],
+    [32, 1],
+  ]);
+  assert.deepEqual(page.buckets([]), []);
+});
+
+test('of wakes that cannot be told apart those of the chosen row are drawn', () => {
+  const wakes = Array.from({ length: 1000 }, (_, i) => ({
+    from: i % 10,
+    left: i,
+    to: 10 + (i % 10),
+    right: i + 2,
+  }));
+  const seen = (from, to, chosen) => page.arrowsIn(wakes, { from, to, top: 0 }, chosen).length;
+  assert.equal(seen(0, 5000, -1), 0);
+  assert.equal(seen(0, 5000, 13), 100);
+  assert.equal(seen(100, 109, -1), 12, 'also those that began before or end behind it');
 });
