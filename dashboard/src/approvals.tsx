@@ -127,7 +127,7 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
         <>
           <h3>{payload.from}</h3>
           {isDiff(payload.text) ? (
-            <Diff text={payload.text} label="Changes" />
+            <Diff text={payload.text} label="Changes" file={`${promise.task}.diff`} />
           ) : (
             <pre class="json asked" tabIndex={0} role="region" aria-label="Question">
               {payload.text}

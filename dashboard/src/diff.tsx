@@ -1,5 +1,6 @@
 // A unified diff side by side.
 import { useState } from 'preact/hooks';
+import { save } from './parts';
 
 export interface DiffRow {
   kind: 'file' | 'hunk' | 'same' | 'changed';
@@ -71,7 +72,8 @@ function Side({ side, sign }: { side?: { line: number; text: string }; sign: str
   );
 }
 
-export function Diff({ text, label }: { text: string; label: string }) {
+// `file`: what it is called when it is downloaded.
+export function Diff({ text, label, file }: { text: string; label: string; file: string }) {
   const [all, setAll] = useState(false);
   const rows = rowsOf(text);
   const files = rows.filter((row) => row.kind === 'file').length;
@@ -82,7 +84,10 @@ export function Diff({ text, label }: { text: string; label: string }) {
     <>
       <p>
         {files} {files === 1 ? 'file' : 'files'} <span class="good">+{count('right')}</span>{' '}
-        <span class="bad">−{count('left')}</span>
+        <span class="bad">−{count('left')}</span>{' '}
+        <button type="button" class="quiet" onClick={() => save(file, text, 'text/x-diff')}>
+          Download diff
+        </button>
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label={label}>
         <table class="diff">

@@ -79,7 +79,7 @@ export function Records({ task }: { task: Task }) {
             checked={failures}
             onChange={(event) => setFailures(event.currentTarget.checked)}
           />{' '}
-          failures only
+          failures on this page
         </label>
         <label class="check">
           go to record{' '}

@@ -52,3 +52,15 @@ test('nothing in the bundle names another place', () => {
     assert.deepEqual(foreign, [], name);
   }
 });
+
+test('each test that the table names is there', () => {
+  const files = readdirSync(join(root, 'test')).filter((name) => name.endsWith('.test.mjs'));
+  const text = files.map((name) => readFileSync(join(root, 'test', name), 'utf8')).join('');
+  const table = readFileSync(join(root, 'test/README.md'), 'utf8').split('\n## ').slice(1).join('');
+  const named = [...table.matchAll(/`([^`]+)`/g)].map((found) => found[1]);
+  const missing = named.filter(
+    (name) => /^(?!\.\/).* /.test(name) && !text.includes(`test('${name}'`),
+  );
+  assert.deepEqual(missing, []);
+  assert.ok(named.length > 50);
+});

@@ -117,7 +117,9 @@ export class Daemon {
     return { task, promise };
   }
   async newToken(name, role) {
-    return (await this.post('/tokens', { name, role })).token;
+    const made = await this.post('/tokens', { name, role });
+    if (!made.token) throw new Error(JSON.stringify(made));
+    return made.token;
   }
 }
 
