@@ -25,7 +25,7 @@ constexpr std::array kSettings{
     Setting{"tls_key", "", "file with its private key (PEM)"},
     Setting{"tls_clients", "", "file with the authorities (PEM) whose clients may connect"},
     Setting{"log", "info", "levels of the log of the program, such as info,serve=debug"},
-    Setting{"drain", "10s", "how long answers that are under way may take at the end"},
+    Setting{"drain", "10s", "how long steps and answers that are under way may take at the end"},
     Setting{"hot_tasks", "100000", "tasks that keep their code in memory while they wait"},
     Setting{"archive_days", "30", "how long tasks that have ended are kept; 0: for ever"},
     Setting{"archive_bytes", "10737418240", "and how much of them; 0: everything"},

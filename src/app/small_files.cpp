@@ -1,11 +1,13 @@
 #include "app/small_files.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdint>
 
+#include "tiffany/base/error.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
 
@@ -73,6 +75,28 @@ void write_private_file(const std::string& path, std::string_view content) {
   if (failed == 0 && files.rename(draft.c_str(), path.c_str()) != 0) failed = errno;
   if (failed == 0) failed = sync_directory_of(path);
   if (failed != 0) throw IoError(failed, "write", path);
+}
+
+// What is there already is not touched: it may be somebody's, named by mistake.
+void make_private_directory(const std::string& path) {
+  WorldFiles& files = World::current().files();
+  struct stat found{};
+  if (files.status(path.c_str(), found) == 0) {
+    if ((found.st_mode & (S_IRWXG | S_IRWXO)) == 0) return;
+    throw Error(Errc::bad_argument,
+                "Others than its owner may look into the data directory " + path +
+                    ": say `chmod 700` if it is one of this program's, or name another.");
+  }
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (files.make_directory(part.c_str()) != 0 && errno != EEXIST) {
+      throw IoError(errno, "make the directory", part);
+    }
+    if (slash == std::string::npos) break;
+  }
+  if (files.change_mode(path.c_str(), 0700) != 0) {
+    throw IoError(errno, "change the mode of", path);
+  }
 }
 
 }  // namespace tiffany::app

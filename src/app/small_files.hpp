@@ -19,4 +19,8 @@ std::optional<std::string> read_small_file(const std::string& path,
 // throws IoError, what was there before is still there.
 void write_private_file(const std::string& path, std::string_view content);
 
+// With those above it, when it is not there; for nobody but the user. One that is there is refused
+// (Errc::bad_argument) when others may look into it.
+void make_private_directory(const std::string& path);
+
 }  // namespace tiffany::app

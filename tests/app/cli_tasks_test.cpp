@@ -17,7 +17,7 @@ TEST_F(CliTasks, ATaskIsStartedWatchedApprovedAndItsResultPrinted) {
             "type        order 1\n"
             "status      running\n"
             "began       <time>\n"
-            "waits for   promise approval#1  <id>  at depot.cpp:33\n");
+            "waits for   promise approval#1  <id>  at depot.cpp:35\n");
   EXPECT_NE(shown.err.find("approve " + id.substr(0, 8)), std::string::npos) << shown.err;
   const CliSaid approved = depot("approve " + id.substr(0, 8) + " -m 'looks fine'");
   EXPECT_EQ(approved.status, 0) << approved.err;

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,9 +44,9 @@ class TempDirectory {
 
 class DaemonProcess {
  public:
-  // Returns when the daemon listens, or has ended: running() says which.
+  // Returns when the daemon listens, or has ended: running() says which. Or at once.
   explicit DaemonProcess(std::string data, std::vector<std::string> more = {},
-                         const char* program = SHOP)
+                         const char* program = SHOP, bool at_once = false)
       : data_(std::move(data)) {
     std::vector<std::string> words{program, "serve", "--data", data_, "--listen", "127.0.0.1:0"};
     words.insert(words.end(), more.begin(), more.end());
@@ -62,8 +63,8 @@ class DaemonProcess {
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     output_ = ends[0];
-    while (read_more() && said_.find("listens on http://") == std::string::npos) {
-    }
+    if (at_once) return;
+    says("listens on http://");
     const std::size_t at = said_.find("http://127.0.0.1:");
     running_ = at != std::string::npos;
     if (running_) port_ = static_cast<std::uint16_t>(std::stoi(said_.substr(at + 17)));
@@ -92,6 +93,13 @@ class DaemonProcess {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
   const std::string& said() const noexcept { return said_; }
+  // Waits until the daemon has said that; false: the daemon has ended without.
+  bool says(std::string_view text) {
+    while (said_.find(text) == std::string::npos) {
+      if (!read_more()) return false;
+    }
+    return true;
+  }
 
   Address socket() const { return Address::unix_path(data_ + "/tiffany.sock"); }
   Address tcp() const { return Address::loopback(port_); }

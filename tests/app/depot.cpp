@@ -1,9 +1,11 @@
 // An App for the tests of the command line: tasks that wait, fail, have children, differ from their
 // log, and a process whose tasks wait for one another.
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "tiffany/app/app.hpp"
 #include "tiffany/durable/interceptor.hpp"
@@ -72,7 +74,25 @@ Durable<int> counter(Flow& flow) {
   co_return sum;
 }
 
-Durable<void> naps(Flow& flow) { co_await flow.sleep(1h); }
+// The first of a process waits for somebody at the other end of a pipe, when the test says so, and
+// nothing goes on in the process meanwhile.
+void wait_at_gate() {
+  static bool passed = false;
+  const char* const gate = std::getenv("DEPOT_GATE");
+  if (gate == nullptr || std::exchange(passed, true)) return;
+  std::ifstream(gate).get();
+}
+
+Durable<void> naps(Flow& flow) {
+  wait_at_gate();
+  co_await flow.sleep(1h);
+}
+
+// A step that takes no notice of a cancel.
+Durable<void> stays(Flow& flow) {
+  const auto stay = []() -> Task<void> { co_await shield(sleep(1h)); };
+  co_await flow.step("stay", stay);
+}
 
 Durable<std::string> two_decide(Flow& flow) {
   auto first = co_await flow.promise<bool>("buyer");
@@ -118,6 +138,7 @@ int main(int count, char** arguments) {
   app.durable("fails", 1, fails, {"why"});
   app.durable("listens", 1, listens).signal("listens", kWord);
   app.durable("counter", 1, counter).durable("errs", 1, mistaken);
+  app.durable("stays", 1, stays);
   app.durable("naps", 1, naps).durable("two", 1, two_decide).durable("parent", 1, parent);
   app.intercept(std::make_shared<Guard>());
   if (is_set("DEPOT_CIRCLE")) app.with("circle", circle);
