@@ -3,9 +3,8 @@
 #include <cstdio>
 #include <map>
 #include <stdexcept>
-#include <string>
 #include <tiffany/durable/crash_test.hpp>
-#include <tiffany/tiffany.hpp>
+#include "../outside.hpp"
 
 using namespace tiffany;
 using namespace std::chrono_literals;
@@ -15,8 +14,8 @@ namespace {
 using Items = std::map<std::string, int>;
 constexpr UpdateName<std::string, int> add{"add"};
 constexpr QueryName<Items> look{"look"};
-Items letters;  // that were sent, by their key
-void send(Attempt& attempt) { ++letters[attempt.key()]; }
+Outside letters;  // that were sent, by their key
+void send(Attempt& attempt) { letters.add(attempt.key()); }
 
 Durable<int> cart(Flow& flow) {
   Items items = flow.state(Items());
@@ -69,11 +68,12 @@ Task<void> shop(Host& host) {
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  if (count > 1) return letters.live_in(arguments[1], types(), shop);
   CrashTest test(types);
   int wrong = 0;
-  const auto check = [&] { wrong += letters.size() == 2 ? 0 : 1; };
-  const std::size_t crashes = test.crash_everywhere([] { letters.clear(); }, shop, check);
+  const std::size_t crashes = test.crash_everywhere([] { letters.clear(); }, shop,
+                                                    [&] { wrong += letters.size() == 2 ? 0 : 1; });
   std::printf("killed at %s moments; other letters than a reminder and a parcel: %d times\n",
               crashes > 50 ? "all" : "few", wrong);
 }

@@ -10,16 +10,20 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "../outside.hpp"
 
 using namespace tiffany;
 using namespace std::chrono_literals;
 
 namespace {
 
-std::set<int> visited, measured;
+std::set<int> visited;
+Outside measured;
 int at_once = 0, most_at_once = 0, lives = 0;
 std::map<std::pair<int, std::int64_t>, int> begun;  // in each second of each life
 
@@ -31,7 +35,7 @@ Task<int> measure(int page) {
   if (visited.insert(page).second)
     ++begun[{lives, Scheduler::current()->now().time_since_epoch() / 1s}];
   co_await sleep(std::chrono::seconds(1 + page % 7));
-  if (CrashTest::alive()) measured.insert(page);
+  if (CrashTest::alive()) measured.add(std::to_string(page));
   co_return page % 100;
 }
 
@@ -53,24 +57,23 @@ Registry types() {
   return all;
 }
 
+Task<void> site(Host& host) {
+  const Uuid id = Uuid::derived(Uuid(), "site");
+  co_await host.start_as(id, "site_size", 1000);
+  const int bytes = co_await host.result<int>(id);
+  if (bytes != 49500) throw std::runtime_error("it does not add up");
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  if (count > 1) return measured.live_in(arguments[1], types(), site);
   CrashTest test(types);
-  const Uuid id = Uuid::derived(Uuid(), "site");
-  int total = 0;
-  for (bool ended = false; !ended; ++lives) {
-    ended = test.live(
-        [&](Host& host) -> Task<void> {
-          co_await host.start_as(id, "site_size", 1000);
-          total = co_await host.result<int>(id);
-        },
-        static_cast<std::size_t>(1000 + lives * 500));  // a little longer each time
-  }
+  for (bool ended = false; !ended; ++lives)  // a little longer each time
+    ended = test.live(site, static_cast<std::size_t>(1000 + lives * 500));
   int most = 0;  // a process begins with ten, and goes on with ten a second
-  for (const auto& [second, count] : begun) most = std::max(most, count);
-  std::printf("%zu pages in %s, %s at a time, %s a second, in %s processes\n", measured.size(),
-              total == 49500 ? "49500 bytes" : "another number of bytes",
-              most_at_once <= 50 ? "at most 50" : "too many", most <= 20 ? "about 10" : "too many",
-              lives > 2 ? "several" : "few");
+  for (const auto& [second, pages] : begun) most = std::max(most, pages);
+  std::printf("%zu pages in 49500 bytes, %s at a time, %s a second, in %s processes\n",
+              measured.size(), most_at_once <= 50 ? "at most 50" : "too many",
+              most <= 20 ? "about 10" : "too many", lives > 2 ? "several" : "few");
 }

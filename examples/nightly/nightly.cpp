@@ -5,20 +5,21 @@
 #include <tiffany/tiffany.hpp>
 
 #include <cstdio>
-#include <map>
 #include <string>
+
+#include "../outside.hpp"
 
 using namespace tiffany;
 using namespace std::chrono_literals;
 
 namespace {
 
-std::map<std::string, int> sent;  // by the key of the letter, how often it was asked for
+Outside sent;  // by the key of the letter
 constexpr std::uint64_t kNights = 7;
 
 Durable<void> report(Flow& flow, std::string about) {
   co_await flow.step("send", StepOptions().arguments(about),
-                     [](Attempt& attempt) { ++sent[attempt.key()]; });
+                     [](Attempt& attempt) { sent.add(attempt.key()); });
 }
 
 Registry types() {
@@ -46,7 +47,8 @@ Task<void> serve(Host& host) {
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  if (count > 1) return sent.live_in(arguments[1], types(), serve);
   CrashTest test(types);
   int wrong = 0;
   const std::size_t crashes = test.crash_everywhere(
