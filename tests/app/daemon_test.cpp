@@ -311,15 +311,12 @@ TEST_F(Daemon, TasksAreFoundByWhatTheirStartSaid) {
 }
 
 TEST_F(Daemon, StepsOfTheNewestTasksAreCountedByTypeAndName) {
-  const http::Response started = post(socket(), "/tasks", kSmall);
-  const std::string id = member_of(started.body, "id");
-  EXPECT_EQ(get(socket(), "/tasks/" + id + "/result?wait=30s").status, 200);
-  const http::Response found = get(socket(), "/steps?type=order&limit=1");
-  ASSERT_EQ(found.status, 200) << found.body;
-  EXPECT_NE(found.body.find(R"("tasks":1,"steps":[{"type":"order","step":"charge","count":1,)"
-                            R"("failed":0,"attempts":1,"open":0)"),
+  EXPECT_EQ(post(socket(), "/tasks", kSmall).status, 201);
+  const std::string found = answer_with(socket(), "/steps?type=order&limit=1", R"("open":0)");
+  EXPECT_NE(found.find(R"("tasks":1,"steps":[{"type":"order","step":"charge","count":1,)"
+                       R"("failed":0,"attempts":1,"open":0)"),
             std::string::npos)
-      << found.body;
+      << found;
   EXPECT_EQ(get(socket(), "/steps?type=nobody").body, "{\"tasks\":0,\"steps\":[]}\n");
   EXPECT_EQ(get(socket(), "/steps?limit=0").status, 400);
 }

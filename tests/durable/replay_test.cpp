@@ -3,6 +3,7 @@
 
 #include "durable/memory_test.hpp"
 #include "durable/random_program.hpp"
+#include "sanitized.hpp"
 
 namespace tiffany {
 namespace replay_test {
@@ -27,7 +28,7 @@ TEST_P(ReplayTest, D5_TheSameSeedGivesTheSameTraceAndTheSameLog) {
 // other times, so that results need not be those of an undisturbed life; but what the log had said
 // stays, every task ends, and everything is the same when the whole log is replayed once more.
 TEST_P(ReplayTest, D5_ProgramsComeBackFromAnyPointAndTheLogStays) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60 / test::kSlower; ++seed) {
     random_program::Lives lives(GetParam(), seed);
     const std::string wrong = lives.run();
     EXPECT_EQ(wrong, "") << "seed " << seed;
@@ -35,7 +36,7 @@ TEST_P(ReplayTest, D5_ProgramsComeBackFromAnyPointAndTheLogStays) {
 }
 
 TEST(ReplayOfFilesTest, D5_AReplayOfTheWholeLogGivesTheSameResultsAndTheSameCommands) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200 / test::kSlower; ++seed) {
     random_program::Lives lives(wal::Layout::files, seed);
     const std::string wrong = lives.replay();
     EXPECT_EQ(wrong, "") << "seed " << seed;

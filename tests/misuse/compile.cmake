@@ -1,10 +1,16 @@
-# cmake -D COMPILER= -D SOURCE= -D INCLUDE= [-D SENTENCE= [-D ALONE=1]] -P compile.cmake
+# cmake -D COMPILER= -D SOURCE= -D PRECOMPILED= -D INCLUDE= [-D SENTENCE= [-D ALONE=1]]
+#   -P compile.cmake
 #
 # With a SENTENCE (a regular expression): SOURCE must not compile and an error must say that; ALONE:
 # and no other error may follow.
 # Without: SOURCE must compile.
+set(first)
+if(PRECOMPILED)
+  set(first -include ${PRECOMPILED})
+endif()
 execute_process(
-  COMMAND ${COMPILER} -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I ${INCLUDE} ${SOURCE}
+  COMMAND ${COMPILER} -std=c++20 -fsyntax-only -Wall -Wextra -Werror ${first}
+    -I ${INCLUDE} ${SOURCE}
   RESULT_VARIABLE status
   OUTPUT_VARIABLE output
   ERROR_VARIABLE output)

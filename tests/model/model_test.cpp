@@ -20,12 +20,13 @@
 #include "model/program_text.hpp"
 #include "model/seen.hpp"
 #include "model/statements.hpp"
+#include "sanitized.hpp"
 #include "tiffany/observe/recorder.hpp"
 
 namespace model {
 namespace model_test {
 
-constexpr std::uint64_t kSeeds = 5000;
+constexpr std::uint64_t kSeeds = 5000;  // fewer with the sanitizers
 
 struct Seeds {
   std::uint64_t first = 0;
@@ -34,7 +35,7 @@ struct Seeds {
 
 Seeds seeds_asked_for(std::uint64_t count) {
   Seeds seeds;
-  seeds.count = count;
+  seeds.count = count / tiffany::test::kSlower;
   const char* const asked = std::getenv("TIFFANY_MODEL_SEEDS");
   if (asked == nullptr) return seeds;
   const std::string text = asked;

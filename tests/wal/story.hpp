@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "sanitized.hpp"
 #include "tiffany/tiffany.hpp"
 #include "tiffany/wal/log.hpp"
 #include "tiffany/wal/values.hpp"
@@ -31,13 +32,7 @@ inline Uuid task_id(int which) {
   return *Uuid::parse(text);
 }
 
-// With the sanitizers, which are there for the reader and not for the bytes, only every so many
-// bytes are tried.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr std::size_t kEvery = 5;
-#else
-inline constexpr std::size_t kEvery = 1;
-#endif
+inline constexpr std::size_t kEvery = test::kSlower;  // so many bytes one is tried
 
 // A record, and whether anybody was told that it is safe.
 class Told final : public Ticket {
