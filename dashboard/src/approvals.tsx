@@ -9,7 +9,7 @@ import { changed, refresh, useAsk } from './live';
 import { Copy, Empty, Failure, Json, say, TaskLink, useKeys, When } from './parts';
 import { commandEnd, planType } from './plan_run';
 import { refine, route } from './route';
-import { quoted, shortId } from './text';
+import { age, clock, micros, quoted, shortId } from './text';
 
 type Open = Promises['promises'][number];
 const mostPromises = 10_000; // that the daemon tells
@@ -41,6 +41,8 @@ function usePayload(promise: Open, story: Story): Payload | undefined {
   const unit = plan?.units.find((each) => each.promise === promise.id);
   return unit && { text: unit.text ?? '', from: `Question of the step ${unit.name}`, unit };
 }
+
+const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
 
 // How something ended, on one line; of a command of a plan its exit code.
 function briefOf(asked: Asked): string {
@@ -97,7 +99,8 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
       say(
         `${promise.type ?? 'task'} ${shortId(promise.task)}: ${approve ? 'approved' : 'rejected'}.`,
       );
-      next();
+      const { view, query } = route.value; // somebody may look at something else by now
+      if (view === 'approvals' && query.promise === promise.id) next();
       refresh();
     } catch (error) {
       setProblem((error as Error).message);
@@ -136,7 +139,7 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
           {payload.unit?.digest && <Digest digest={payload.unit.digest} />}
         </>
       )}
-      {!ofPlan && (
+      {!ofPlan && !isEmpty(story.args) && (
         <>
           <h3>The task was started with</h3>
           <Json value={story.args ?? null} label="Arguments of the task" />
@@ -263,6 +266,9 @@ export function Approvals() {
               >
                 <b>{each.name}</b> {each.type} {each.key}{' '}
                 <span class="mono dim">{shortId(each.task)}</span>
+                {each.since && (
+                  <span class="dim"> {age(clock.value - micros(each.since) / 1000)}</span>
+                )}
               </button>
             </li>
           ))}

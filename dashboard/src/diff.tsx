@@ -104,7 +104,7 @@ export function Diff({ text, label, file }: { text: string; label: string; file:
                   <td colSpan={4}>{row.text}</td>
                 </tr>
               ) : (
-                <tr key={i}>
+                <tr key={i} class={row.kind}>
                   <Side side={row.left} sign={row.kind === 'same' ? '' : '-'} />
                   <Side side={row.right} sign={row.kind === 'same' ? '' : '+'} />
                 </tr>

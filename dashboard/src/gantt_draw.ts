@@ -183,7 +183,9 @@ class Drawing {
       ctx.moveTo(place, axis);
       ctx.lineTo(place, height);
       ctx.stroke();
-      ctx.fillText(duration(at / 1000), place + 3, axis / 2);
+      const words = Math.abs(at) < every / 2 ? '0' : duration(at / 1000);
+      if (place + 3 + ctx.measureText(words).width < this.width)
+        ctx.fillText(words, place + 3, axis / 2);
     }
   }
 

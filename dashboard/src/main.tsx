@@ -20,7 +20,7 @@ import {
 import { Dialog, isTyping, toast } from './parts';
 import { Palette, paletteOpen } from './palette';
 import { Plans } from './plans';
-import { Problems, useProblems } from './problems';
+import { Problems, useTrouble } from './problems';
 import { ProcessTimeline } from './process_timeline';
 import { go, link, route } from './route';
 import { SchedulerView } from './scheduler';
@@ -95,13 +95,7 @@ const places: [string, string, string][] = [
 
 function Header() {
   const waiting = useAsk<Waiting>('/promises?limit=100').data?.promises.length ?? 0;
-  const lints = useProblems().data?.problems.length ?? 0;
-  const trouble =
-    lints +
-    ['failed', 'diverged', 'quarantined'].reduce(
-      (sum, each) => sum + (counts.value[each] ?? 0),
-      0,
-    );
+  const trouble = useTrouble(counts.value);
   const marks: Record<string, number> = { approvals: waiting, problems: trouble };
   const view = route.value.view === 'task' ? 'tasks' : route.value.view;
   return (

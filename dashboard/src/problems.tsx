@@ -15,13 +15,13 @@ function Group({ cause, tasks }: { cause: string; tasks: Task[] }) {
     <section class="card">
       <h3>
         <Badge status={tasks[0].status} /> {tasks.length > 1 && `${tasks.length} × `}
-        {cause || 'without a reason'}
+        {(tasks.length > 1 ? cause : tasks[0].detail) || 'without a reason'}
       </h3>
       <ul class="plain">
         {tasks.slice(0, 10).map((task) => (
           <li key={task.id}>
             <TaskLink id={task.id} /> {task.type} <When at={task.began} />{' '}
-            <span class="why">{task.detail}</span>
+            {tasks.length > 1 && <span class="why">{task.detail}</span>}
           </li>
         ))}
       </ul>
@@ -63,16 +63,28 @@ export function useProblems() {
   return useAsk<Found>('/problems', undefined, scanRest);
 }
 
-export function Problems({ counts }: { counts: Record<string, number> }) {
-  const found = useProblems();
-  const durable = troubled.filter((each) => (counts[each] ?? 0) > 0);
-  const lints = found.data?.problems ?? [];
+// Circles, and what is not told with one of them: a task in a circle holds what others wait for.
+function sorted(lints: Found['problems']) {
   const circles = circlesOf(lints);
-  // Whoever is in a circle holds what others wait for; that is told with the circle.
   const inside = new Set(circles.flatMap((each) => each.lints.map((lint) => lint.tid)));
   const others = lints.filter(
     (lint) => lint.kind !== 'deadlock' && !(lint.kind === 'hoarder' && inside.has(lint.tid)),
   );
+  return { circles, others };
+}
+
+// As many as the view lists.
+export function useTrouble(counts: Record<string, number>): number {
+  const { circles, others } = sorted(useProblems().data?.problems ?? []);
+  const durable = troubled.reduce((sum, each) => sum + (counts[each] ?? 0), 0);
+  return circles.length + others.length + durable;
+}
+
+export function Problems({ counts }: { counts: Record<string, number> }) {
+  const found = useProblems();
+  const durable = troubled.filter((each) => (counts[each] ?? 0) > 0);
+  const lints = found.data?.problems ?? [];
+  const { circles, others } = sorted(lints);
   return (
     <section aria-label="Problems">
       <div class="bar">

@@ -37,8 +37,10 @@ export function go(path: string, query: Record<string, string | undefined> = {})
 }
 
 // Changes the filter of the view, and does not add a step to the history of the browser.
+// The address may have changed already when the page has not been told yet: then it stays.
 export function refine(changes: Record<string, string | undefined>): void {
   const { view, parts, query } = route.value;
+  if (parsed().view !== view) return;
   const to = link([view, ...parts.map(encodeURIComponent)].join('/'), { ...query, ...changes });
   history.replaceState(null, '', to);
   route.value = parsed();

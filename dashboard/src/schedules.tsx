@@ -81,8 +81,8 @@ export function Schedules() {
             <tr>
               <th>Name</th>
               <th>Next run</th>
-              <th>Runs</th>
-              <th>Skipped</th>
+              <th class="num">Runs</th>
+              <th class="num">Skipped</th>
               <th>Last task</th>
               <th>State</th>
               <th>Actions</th>
@@ -107,7 +107,7 @@ export function Schedules() {
                     'active'
                   )}
                 </td>
-                <td class="bar">
+                <td class="actions">
                   <button
                     type="button"
                     disabled={!may('operator')}

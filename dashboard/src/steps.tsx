@@ -11,7 +11,12 @@ type Step = StepFigures['steps'][number];
 
 const measures: [string, string, (step: Step) => number | undefined, (value: number) => string][] =
   [
-    ['time', 'slowest twentieth', (step) => step.p95_us, (value) => duration(value / 1000)],
+    [
+      'time',
+      'the time within which 95 of 100 ended',
+      (step) => step.p95_us,
+      (value) => duration(value / 1000),
+    ],
     [
       'attempts',
       'attempts for a step',
@@ -139,7 +144,10 @@ export function StepsView() {
               </tbody>
             </table>
           </div>
-          <p class="dim">The stronger the colour, the more: {words}.</p>
+          <p class="dim">
+            The stronger the colour, the greater is: {words}. A dash: none has ended, or the log has
+            no beginning of the step, because the step did not wait for anything.
+          </p>
           {chosen && <Chosen step={chosen} />}
         </>
       )}

@@ -240,6 +240,12 @@ function Queries({ task }: { task: Task }) {
   );
 }
 
+function resultOf(asked: Asked): string {
+  if (asked.failed) return asked.error ?? '';
+  // A sleep has none.
+  return asked.ended === undefined || asked.kind === 'timer' ? '' : json(asked.result);
+}
+
 function StepRow({
   asked,
   task,
@@ -268,7 +274,7 @@ function StepRow({
         <td>
           <code class="place">{asked.at}</code>
         </td>
-        <td class="detail">{asked.failed ? asked.error : open ? '' : json(asked.result)}</td>
+        <td class="detail">{resultOf(asked)}</td>
       </tr>
       {chosen && (
         <tr class="opened">

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, can, type Verb } from './actions';
 import { query } from './api';
-import type { Task, Types } from './api_types';
+import type { PlanUnit, Task, Types } from './api_types';
 import { FilterBar, StatusCounts } from './filters';
 import { counts, useAsk } from './live';
 import { Badge, Empty, Failure, TaskLink, useKeys, When } from './parts';
@@ -12,9 +12,21 @@ import { go, link, refine, route } from './route';
 import { pageSize, rowHeight, useRows } from './rows';
 import { json, number } from './text';
 
-function detailOf(task: Task): string {
-  if (task.status === 'completed') return task.result === undefined ? '' : json(task.result);
-  return task.detail ?? '';
+// How a plan ended: how many of its steps in which state.
+function briefOfPlan(units: PlanUnit[]): string {
+  const states = new Map<string, number>();
+  for (const { state } of units) states.set(state, (states.get(state) ?? 0) + 1);
+  const words = [...states].map(([state, count], i) =>
+    i > 0 ? `${count} ${state}` : `${count} ${count === 1 ? 'step' : 'steps'} ${state}`,
+  );
+  return words.join(', ');
+}
+
+export function briefOfTask(task: Task): string {
+  if (task.status !== 'completed') return task.detail ?? '';
+  const units = (task.result as { units?: unknown } | null | undefined)?.units;
+  if (task.type === planType && Array.isArray(units)) return briefOfPlan(units);
+  return task.result === undefined ? '' : json(task.result);
 }
 
 function Row({
@@ -63,8 +75,8 @@ function Row({
       <td>
         <When at={task.began} />
       </td>
-      <td class="detail" title={detailOf(task)}>
-        {detailOf(task)}
+      <td class="detail" title={briefOfTask(task)}>
+        {briefOfTask(task)}
       </td>
     </tr>
   );

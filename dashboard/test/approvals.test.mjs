@@ -87,6 +87,40 @@ test('what somebody else decides meanwhile does not make room for another one', 
   assert.deepEqual(page.complaints, []);
 });
 
+test('an answer that comes late does not take the page to where it was', async () => {
+  const one = await daemon.waiting('late');
+  const two = await daemon.waiting('next');
+  const page = await openTab(browser, daemon, { hash: `#/approvals?promise=${one.promise}` });
+  await page.getByText('asked at').waitFor();
+  // The address has changed, and the page has not been told yet.
+  const address = await page.evaluate(() => {
+    location.hash = '#/tasks';
+    dispatchEvent(new KeyboardEvent('keydown', { key: 'n' }));
+    return location.hash;
+  });
+  assert.equal(address, '#/tasks');
+  // The answer to a decision comes when the operator looks at something else.
+  await page.goto(`${daemon.origin}/#/approvals?promise=${one.promise}`);
+  await page.getByText('asked at').waitFor();
+  let answer;
+  const held = new Promise((done) => (answer = done));
+  await page.route('**/api/v1/promises/*', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.keyboard.press('a');
+  await page.getByRole('button', { name: 'Approve' }).and(page.locator(':disabled')).waitFor();
+  await page.locator(`[data-promise="${two.promise}"]`).click();
+  await page.getByText('"id": "next"').waitFor();
+  answer();
+  await page.getByRole('status').getByText('approved').waitFor();
+  assert.match(page.url(), new RegExp(two.promise), 'what was chosen meanwhile stays');
+  assert.equal(await resultOf(one.task), 'order late paid by payment-late');
+  await daemon.post(`/promises/${two.promise}`, { value: false });
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
+});
+
 test('a viewer sees and cannot decide', async () => {
   const { promise } = await daemon.waiting('look');
   const token = await daemon.newToken('looks', 'viewer');

@@ -219,7 +219,40 @@ async function underLoad(browser, daemon) {
     );
     await sleep(200);
   }
-  report('an action while events come in, median', middle(answers), 'ms', 100);
+  report('the palette after its key, while events come in', middle(answers), 'ms', 100);
+  // A task is paused and resumed: from the click that confirms it to the answer of the daemon, and
+  // to the frame with the state that it has then.
+  const id = await daemon.order('acted on', 5000);
+  await page.goto(`${daemon.origin}/#/task/${id}`);
+  await page.locator('.title .badge.running').waitFor();
+  const acted = [];
+  for (let i = 0; i < 10; i += 1) {
+    const [verb, becomes] = i % 2 === 0 ? ['pause', 'paused'] : ['resume', 'running'];
+    await page.getByRole('button', { name: verb, exact: true }).click();
+    await page.getByRole('dialog').waitFor();
+    acted.push(
+      await page.evaluate(
+        (badge) =>
+          new Promise((done) => {
+            const began = performance.now();
+            let answered = 0;
+            const look = () => {
+              if (!answered && !document.querySelector('dialog[open]'))
+                answered = performance.now() - began;
+              if (!answered || !document.querySelector(`.title .badge.${badge}`))
+                return requestAnimationFrame(look);
+              requestAnimationFrame(() => done({ answered, shown: performance.now() - began }));
+            };
+            document.querySelector('dialog[open] button[type=submit]').click();
+            look();
+          }),
+        becomes,
+      ),
+    );
+  }
+  const median = (name) => middle(acted.map((each) => each[name]));
+  report('pause or resume is answered, while events come in', median('answered'), 'ms', 100);
+  report('and its state is shown', median('shown'), 'ms', 200);
   await page.context().close();
   await load.end();
   abort.abort();

@@ -23,6 +23,8 @@ test('failures are grouped by their cause, and counted in the header', async () 
   const page = await openTab(browser, daemon, { hash: '#/problems' });
   await page.getByRole('heading', { name: /3 × .*card # was refused/ }).waitFor();
   await page.getByRole('link', { name: 'Problems 3' }).waitFor();
+  await ends(await start('refused', 77777777)); // one more of the same
+  await page.getByRole('heading', { name: /4 × / }).waitFor();
   await page.context().close();
   assert.deepEqual(page.complaints, []);
 });
@@ -154,6 +156,11 @@ test('a patch is shown side by side, on a phone one below the other', async () =
   await page.setViewportSize({ width: 390, height: 844 });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= 390, `nothing is wider than the screen: ${wide}`);
+  const gone = await changes.getByText('return true').boundingBox();
+  const came = await changes.getByText('const Model&').boundingBox();
+  assert.ok(gone.width > 250 && gone.height < 60, `a line is readable: ${JSON.stringify(gone)}`);
+  assert.equal(await changes.getByText('int x;').locator('visible=true').count(), 1);
+  assert.ok(came.y >= gone.y + gone.height && came.x === gone.x, 'one below the other');
   await page.locator('body').press('a');
   assert.equal((await ends(id)).result, 'applied');
   await page.context().close();
@@ -166,6 +173,10 @@ test('three tasks that wait for each other are drawn as a circle, once', async (
   const card = page.getByRole('region', { name: 'Deadlock' });
   await card.getByText('3 tasks of the process wait').waitFor();
   assert.equal(await card.count(), 1);
+  // The mark in the header counts what is listed here: a circle is one.
+  const cards = await page.locator('section[aria-label="Problems"] .card li, [aria-label=Deadlock]')
+    .count();
+  await page.getByRole('link', { name: `Problems ${cards}`, exact: true }).waitFor();
   const names = await card.locator('svg g text').allTextContents();
   assert.deepEqual(
     names.map((name) => /one|two|three/.exec(name)[0]).sort(),

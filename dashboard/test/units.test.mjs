@@ -19,6 +19,7 @@ before(async () => {
   const contents = [
     'history',
     'text',
+    'tasks',
     'live',
     'problems',
     'timeline',
@@ -129,6 +130,15 @@ test('failures with the same cause are one group', () => {
   const one = page.causeOf('card 17 of 6f1c2a34-5b6d-4e7f-8a9b-0c1d2e3f4a5b was refused');
   assert.equal(one, page.causeOf('card 4 of 00000000-5b6d-4e7f-8a9b-0c1d2e3f4a5b was refused'));
   assert.notEqual(one, page.causeOf('no card'));
+});
+
+test('a plan that ended is told in words', () => {
+  const unit = (state) => ({ name: 'x', step: 'x', state });
+  const task = (units) => ({ type: 'tiffany.plan', status: 'completed', result: { units } });
+  assert.equal(page.briefOfTask(task([unit('done'), unit('done')])), '2 steps done');
+  assert.equal(page.briefOfTask(task([unit('done'), unit('skipped')])), '1 step done, 1 skipped');
+  assert.equal(page.briefOfTask({ type: 'a', status: 'completed', result: [1] }), '[1]');
+  assert.equal(page.briefOfTask({ type: 'a', status: 'failed', detail: 'why' }), 'why');
 });
 
 test('times and durations are as people write them', () => {

@@ -34,6 +34,11 @@ before(async () => {
   await start('knot');
   const patch = await start('patch');
   known.run = (await daemon.post('/plans/release/run', { params: { version: '2.0' } })).id;
+  const text = `name: package\ndirectory: ${daemon.data}\nsteps:
+  - {name: make, shell: true, artifacts: ["*.tar", notes.txt],
+     run: "head -c 81920 /dev/zero > app.tar; echo 'fewer copies' > notes.txt"}\n`;
+  known.kept = (await daemon.post('/plans/run', { text })).id;
+  await daemon.get(`/tasks/${known.kept}/result?wait=20s`);
   known.broken = (await daemon.post('/plans/broken/run')).id;
   await daemon.get(`/tasks/${known.broken}/result?wait=20s`);
   await until(async () => {
@@ -69,34 +74,57 @@ const views = {
   run: ['#/task/RUN/plan', 'Table of units'],
   failed: ['#/task/BROKEN/plan', 'Table of units'],
   steps: ['#/steps', 'Heatmap'],
+  kept: ['#/task/KEPT/plan', 'Table of artifacts'],
   scheduler: ['#/scheduler', 'Scheduler'],
+  timeline: ['#/timeline', 'Timeline'],
   schedules: ['#/schedules', 'Schedules'],
   start: ['#/start', 'Start a task'],
   settings: ['#/settings', 'Audit'],
 };
 
+const picture = async (page, name) => {
+  const into = process.env.TIFFANY_PICTURES;
+  if (into) await page.screenshot({ path: join(into, `${name}.png`) });
+};
+const addressOf = (hash) => hash.replace(/[A-Z]{3,}/, (word) => known[word.toLowerCase()]);
+
 for (const colorScheme of ['light', 'dark']) {
   for (const [name, [hash, region]] of Object.entries(views)) {
     test(`${name}, ${colorScheme}`, async () => {
-      const to = hash.replace(/[A-Z]{3,}/, (word) => known[word.toLowerCase()]);
-      const page = await openTab(browser, daemon, { colorScheme, hash: to });
-      await page.getByRole('region', { name: region }).first().waitFor();
-      if (name === 'scheduler')
-        await page
-          .getByText(/slices?/i)
-          .first()
-          .waitFor();
-      assert.deepEqual(await violations(page), []);
-      if (process.env.TIFFANY_PICTURES) {
-        if (name === 'scheduler') await page.waitForTimeout(8000);
-        await page.screenshot({
-          path: `${process.env.TIFFANY_PICTURES}/${name}-${colorScheme}.png`,
-        });
+      const page = await openTab(browser, daemon, { colorScheme, hash: addressOf(hash) });
+      if (name === 'timeline') {
+        await page.getByLabel('seconds').selectOption('1');
+        await page.getByRole('button', { name: 'Record 1 s' }).click();
+        for (let i = 0; i < 3; i += 1) await daemon.order(`c${i}`, 10);
+        await page.locator('.timeline canvas').waitFor();
+        await page.getByLabel('Row').selectOption({ index: 1 });
       }
+      await page.getByRole('region', { name: region }).first().waitFor();
+      if (name === 'scheduler') await page.getByText('Slices').first().waitFor();
+      assert.deepEqual(await violations(page), []);
+      if (process.env.TIFFANY_PICTURES && name === 'scheduler') await page.waitForTimeout(8000);
+      await picture(page, `${name}-${colorScheme}`);
       await page.context().close();
       assert.deepEqual(page.complaints, []);
     });
   }
+
+  test(`approvals on a phone, ${colorScheme}`, async () => {
+    const page = await openTab(browser, daemon, {
+      colorScheme,
+      hash: addressOf(views.approvals[0]),
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await page.getByRole('region', { name: 'Changes' }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 390, `nothing is wider than the screen: ${wide}`);
+    await picture(page, `phone-${colorScheme}`);
+    await page.context().close();
+    assert.deepEqual(page.complaints, []);
+  });
 }
 
 test('dialogs, the palette and the help have no violation either', async () => {
@@ -108,14 +136,17 @@ test('dialogs, the palette and the help have no violation either', async () => {
     .first()
     .waitFor();
   assert.deepEqual(await violations(page), []);
+  await picture(page, 'dialog');
   await page.keyboard.press('Escape');
   await page.keyboard.press('Control+k');
   await page.getByRole('option').first().waitFor();
   assert.deepEqual(await violations(page), []);
+  await picture(page, 'palette');
   await page.keyboard.press('Escape');
   await page.locator('body').press('?');
   await page.getByRole('heading', { name: 'Keys' }).waitFor();
   assert.deepEqual(await violations(page), []);
+  await picture(page, 'help');
   await page.context().close();
   assert.deepEqual(page.complaints, []);
 });
