@@ -1,9 +1,10 @@
 // Ctrl-K: every view, type, task and action of the task that is shown, by typing a part of it.
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ask, can } from './actions';
-import { get } from './api';
-import type { Plans, Task, TaskPage, Types } from './api_types';
+import { ask, askSignal, can, ended } from './actions';
+import { get, may } from './api';
+import type { Plans, Promises, Task, TaskPage, Types } from './api_types';
+import { filterOf } from './filters';
 import { signs } from './parts';
 import { go, route } from './route';
 import { shortId } from './text';
@@ -30,14 +31,19 @@ const views: Choice[] = [
 ].map(([label, path, hint]) => ({ label, hint, run: () => go(path) }));
 
 async function choices(): Promise<Choice[]> {
-  const [types, page, plans] = await Promise.all([
+  const [types, page, plans, open] = await Promise.all([
     get<Types>('/types'),
     get<TaskPage>('/tasks?limit=200&order=newest'),
     get<Plans>('/plans'),
+    get<Promises>('/promises?limit=100'),
   ]);
   const found = [...views];
   if (route.value.view === 'task') {
     const task = await get<Task>(`/tasks/${route.value.parts[0]}`);
+    if (may('operator') && !ended(task)) {
+      const run = () => askSignal(task);
+      found.unshift({ label: 'send a signal to this task', hint: task.type, run });
+    }
     // Each is put in front of those before it.
     for (const verb of ['kill', 'cancel', 'resume', 'pause'] as const) {
       if (can(verb, task)) {
@@ -67,6 +73,14 @@ async function choices(): Promise<Choice[]> {
       label: `${task.type} ${task.key ?? ''} ${shortId(task.id)}`,
       hint: `${signs[task.status]} ${task.status}`,
       run: () => go(`task/${task.id}`),
+    });
+  }
+  // Behind the tasks: the beginning of an id is that of a task first.
+  for (const { id, name, type, task } of open.promises) {
+    found.push({
+      label: `Decide ${name} of ${type ?? 'task'} ${shortId(task)}`,
+      hint: 'approval',
+      run: () => go('approvals', { promise: id }),
     });
   }
   return found;
@@ -100,6 +114,10 @@ function OpenPalette() {
   if (/^[0-9a-f-]{4,36}$/.test(text.trim())) {
     const id = text.trim();
     found.push({ label: `Open task ${id}`, hint: 'by its id', run: () => go(`task/${id}`) });
+  }
+  if (text.includes(':') || (found.length === 0 && text.trim())) {
+    const run = () => go('tasks', filterOf(text));
+    found.push({ label: `Tasks that fit ${text.trim()}`, hint: 'filter', run });
   }
   const run = (choice?: Choice) => {
     if (!choice) return;

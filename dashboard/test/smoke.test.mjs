@@ -48,18 +48,17 @@ test('an approval is found and given with the keyboard alone', async () => {
   assert.deepEqual(page.complaints, []);
 });
 
-test('tasks and a task have no serious violation of WCAG AA in either theme', async () => {
+test('tasks, light, and a task, dark, have no serious violation of WCAG AA', async () => {
   const { task } = await daemon.waiting('look');
-  for (const colorScheme of ['light', 'dark']) {
-    const page = await openTab(browser, daemon, { colorScheme });
-    await rowOf(page, task).waitFor();
-    assert.deepEqual(await violations(page), []);
-    await rowOf(page, task).getByRole('link').click();
-    await page.getByRole('region', { name: 'Table of steps' }).waitFor();
-    assert.deepEqual(await violations(page), []);
-    await page.context().close();
-    assert.deepEqual(page.complaints, []);
-  }
+  const page = await openTab(browser, daemon, { colorScheme: 'light' });
+  await rowOf(page, task).waitFor();
+  assert.deepEqual(await violations(page), []);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await rowOf(page, task).getByRole('link').click();
+  await page.getByRole('region', { name: 'Table of steps' }).waitFor();
+  assert.deepEqual(await violations(page), []);
+  await page.context().close();
+  assert.deepEqual(page.complaints, []);
 });
 
 test('the page may load and run nothing but its own files', async () => {

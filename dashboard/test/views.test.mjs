@@ -175,6 +175,27 @@ test('the palette reaches a task, a view and an action', async () => {
   await page.keyboard.type('sched');
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'Scheduler' }).waitFor();
+  // A decision that waits, a signal to the task that is shown, and tasks by any filter.
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('decide apply');
+  await page.getByRole('option', { name: /Decide apply#1 of patch/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Changes' }).waitFor();
+  await page.goto(`${daemon.origin}/#/task/${known.task}`);
+  await page.getByText('Waits for', { exact: true }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('signal');
+  await page.getByRole('option', { name: 'send a signal to this task' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByText('Send a signal to order').waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('key:customer-2');
+  await page.getByRole('option', { name: 'Tasks that fit key:customer-2' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Table of tasks' }).waitFor();
+  await until(async () => (await page.locator('tr[data-task]').count()) === 3, 'three tasks');
+  assert.match(page.url(), /key=customer-2/);
   await page.context().close();
   assert.deepEqual(page.complaints, []);
 });
