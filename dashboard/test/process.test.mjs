@@ -35,17 +35,21 @@ test('a recording shows who ran, was ready and waited, and who woke whom', async
     io: true,
     failed: false,
   });
-  // A row in words, and its wakes as arrows. The row is found by its name in the text of a click.
+  // A row in words, where it was woken. Which row it is, and when, is found by clicking.
   const slices = page.getByRole('region', { name: 'Slices' });
+  const row = page.getByLabel('Row');
+  const names = await row.locator('option').allTextContents();
+  const events = names.findIndex((name) => name.startsWith('events of durable tasks'));
+  await row.selectOption({ index: events });
+  await slices.getByText('runs').first().waitFor();
+  const wide = (await canvasOf(page).boundingBox()).width;
   await until(async () => {
-    for (let row = 0; row < 10; row += 1) {
-      await canvasOf(page).click({ position: { x: 600, y: 32 + row * 20 } });
-      if (/events of durable tasks/.test(await slices.locator('h2').textContent())) return true;
+    for (let x = 200; x < wide - 10; x += 25) {
+      await canvasOf(page).click({ position: { x, y: 32 + (events - 1) * 20 } });
+      if (/#\d+, .*before/.test(await slices.textContent())) return true;
     }
     return false;
-  }, 'the row of the events');
-  await slices.getByText('runs').first().waitFor();
-  await slices.getByText(/#\d+, .*before/).first().waitFor();
+  }, 'a slice that another task made ready');
   assert.ok((await attribute(page, 'arrows')) > 0);
   // Down to microseconds.
   await canvasOf(page).focus();
