@@ -1,6 +1,5 @@
 // The API about plans: durable workflows of commands.
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -166,9 +165,8 @@ std::vector<KeptFile> kept_files(const ApiCall& call, const Uuid& id) {
 // A promise is that of one question, so that whoever knows its id has seen the question.
 Task<std::string> answer_to_plan(ApiCall& call, Uuid promise, std::string value) {
   Host& host = call.api.parts.host;
-  const std::vector<OpenPromise> open = host.promises(std::numeric_limits<std::size_t>::max());
-  const auto found = std::ranges::find(open, promise, &OpenPromise::id);
-  if (found == open.end()) co_return "";
+  const std::optional<OpenPromise> found = host.promise(promise);
+  if (!found) co_return "";
   const std::optional<DurableInfo> info = host.info(found->task);
   if (!info || info->type != plan::kPlanType) co_return "";
   if (value != "true" && value != "false") {

@@ -1,6 +1,7 @@
 // Looking at a host: nothing here changes anything.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,25 @@ void HostCore::tell(const Uuid& task, const wal::Entry& record, wal::Level level
   if (options.watcher != nullptr) options.watcher->recorded(task, record, level);
 }
 
+// Of a task whose code is not here.
+bool PromiseTable::is_open(const Uuid& promise, const Asked& asked) const {
+  const HostedTask* const task = host_.tasks.find(asked.task);
+  const bool here = slots_.find(promise) != nullptr || kept_.contains(promise);
+  return !asked.kept && !here && task != nullptr && !task->log.ended;
+}
+
+std::optional<OpenPromise> PromiseTable::find(const Uuid& promise) {
+  if (const detail::PromiseSlot* const slot = slots_.find(promise)) {
+    if (slot->recorded) return std::nullopt;
+    return OpenPromise{slot->uuid, slot->flow.log.id, slot->id, slot->since};
+  }
+  if (kept_.contains(promise)) return std::nullopt;
+  find_at_rest(promise);
+  const auto found = at_rest_.find(promise);
+  if (found == at_rest_.end() || !is_open(promise, found->second)) return std::nullopt;
+  return OpenPromise{promise, found->second.task, found->second.name, found->second.since};
+}
+
 std::vector<OpenPromise> PromiseTable::list(std::size_t most) {
   // Of tasks whose code is not here, too.
   find_at_rest(Uuid());
@@ -71,10 +91,7 @@ std::vector<OpenPromise> PromiseTable::list(std::size_t most) {
     if (!slot.recorded) all.push_back({slot.uuid, slot.flow.log.id, slot.id, slot.since});
   });
   for (const auto& [id, asked] : at_rest_) {
-    const HostedTask* const task = host_.tasks.find(asked.task);
-    const bool here = slots_.find(id) != nullptr || kept_.contains(id);
-    if (asked.kept || here || task == nullptr || task->log.ended) continue;
-    all.push_back({id, asked.task, asked.name, asked.since});
+    if (is_open(id, asked)) all.push_back({id, asked.task, asked.name, asked.since});
   }
   std::ranges::sort(all, [](const OpenPromise& a, const OpenPromise& b) {
     return a.task == b.task ? a.name < b.name : a.task < b.task;
@@ -96,6 +113,10 @@ std::vector<DurableWait> Host::waits(Uuid task) const {
 std::vector<OpenPromise> Host::promises(std::size_t most) const {
   core_->require_open("Host::promises");
   return core_->promises.list(most);
+}
+std::optional<OpenPromise> Host::promise(const Uuid& id) const {
+  core_->require_open("Host::promise");
+  return core_->promises.find(id);
 }
 
 StatusCounts Host::counts() const noexcept {

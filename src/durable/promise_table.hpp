@@ -1,6 +1,7 @@
 // The promises of all tasks of a host, by their UUIDs: whoever keeps one knows no more of it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -29,6 +30,8 @@ class PromiseTable {
   void forget(const std::vector<Uuid>& promises) noexcept;
   // Host::promises.
   std::vector<OpenPromise> list(std::size_t most);
+  // Host::promise.
+  std::optional<OpenPromise> find(const Uuid& promise);
   // Host::complete_json.
   Task<bool> complete(Uuid promise, std::string value, bool success, Actor actor);
 
@@ -45,6 +48,7 @@ class PromiseTable {
     Asked* promise = nullptr;
   };
   AtRest find_at_rest(const Uuid& promise);
+  bool is_open(const Uuid& promise, const Asked& asked) const;
   void read(HostedTask& entry);
 
   HostCore& host_;

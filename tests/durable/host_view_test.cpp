@@ -78,6 +78,10 @@ TEST_P(HostView, SaysWhatATaskWaitsForAndWhichPromisesAreOpen) {
     EXPECT_EQ(open.at(0).task, id);
     EXPECT_EQ(open.at(0).name, "answer#1");
     EXPECT_EQ(open.at(0).id, waits.at(1).id);
+    const std::optional<OpenPromise> one = host.promise(open.at(0).id);
+    EXPECT_TRUE(one && one->task == id && one->name == "answer#1");
+    EXPECT_EQ(one ? one->since : -1, open.at(0).since);
+    EXPECT_FALSE(host.promise(id)) << "that is a task";
     EXPECT_EQ(host.counts()[DurableStatus::running], 1U);
     EXPECT_EQ(host.beginning_with(id.text().substr(0, 8)).size(), 1U);
     EXPECT_EQ(host.beginning_with("zz").size(), 0U);
@@ -85,12 +89,17 @@ TEST_P(HostView, SaysWhatATaskWaitsForAndWhichPromisesAreOpen) {
     co_await host.pause(id);
     EXPECT_TRUE(host.waits(id).empty()) << "its code is not here";
     EXPECT_EQ(host.promises().size(), 1U) << "it can still be kept";
+    EXPECT_TRUE(host.promise(open.at(0).id)) << "it can still be kept";
     co_await host.close();
   });
   live([&](Host& host) -> Task<void> {
     EXPECT_EQ(host.promises().size(), 1U) << "of a task that is paused";
-    EXPECT_TRUE(co_await host.complete(host.promises().at(0).id, 5));
+    const Uuid promise = host.promises().at(0).id;
+    const std::optional<OpenPromise> one = host.promise(promise);
+    EXPECT_TRUE(one && one->task == id && one->name == "answer#1");
+    EXPECT_TRUE(co_await host.complete(promise, 5));
     EXPECT_TRUE(host.promises().empty());
+    EXPECT_FALSE(host.promise(promise)) << "it was kept";
     co_await host.resume(id);
     EXPECT_EQ(co_await host.result<int>(id), 15);
     EXPECT_EQ(host.counts()[DurableStatus::completed], 1U);

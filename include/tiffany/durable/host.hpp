@@ -205,6 +205,9 @@ class Host {
   std::vector<DurableWait> waits(Uuid task) const;
   // That nobody has kept yet, by task and name; also of tasks that are paused.
   std::vector<OpenPromise> promises(std::size_t most = 10'000) const;
+  // One of them; nothing when there is none of that id, or it has been kept. Does not depend on how
+  // many there are.
+  std::optional<OpenPromise> promise(const Uuid& id) const;
   StatusCounts counts() const noexcept;
   // Tasks of the log whose ids begin with that text; at most so many.
   std::vector<Uuid> beginning_with(std::string_view text, std::size_t most = 2) const;
