@@ -262,7 +262,14 @@ void Api::set_phase(Phase phase, std::string words) {
   pages_.set_ready(phase == Phase::ready, words_);
 }
 
+// Asked for at intervals by whoever watches the daemon: no frame but that of the page.
 Task<void> Api::handle(http::Exchange& exchange) {
+  const std::string_view path = exchange.request().path();
+  if (path == "/healthz" || path == "/readyz") return pages_.handle(exchange);
+  return handle_refusing(exchange);
+}
+
+Task<void> Api::handle_refusing(http::Exchange& exchange) {
   std::optional<Response> refusal;
   try {
     co_await handle_known(exchange);
@@ -284,7 +291,6 @@ int Api::beside(const http::Request& request) const {
 Task<void> Api::handle_known(http::Exchange& exchange) {
   const std::string_view path = exchange.request().path();
   const bool page = http::ObservePages::knows(exchange.request());
-  if (path == "/healthz" || path == "/readyz") co_return co_await pages_.handle(exchange);
   const Principal who = parts.access.who(exchange);
   if (page && path == "/metrics") {
     if (who.role < Role::viewer) throw HttpError(401, "Metrics need the token of a viewer.");
@@ -312,11 +318,14 @@ Task<void> Api::handle_known(http::Exchange& exchange) {
   co_await run(route, call);
 }
 
+// A stream may be there for long: without the frame of an answer.
 Task<void> Api::run(const Route& route, ApiCall& call) {
-  if (route.stream != nullptr) {
-    if (call.request().method == "HEAD") throw HttpError(405, "A stream has no end: ask with GET.");
-    co_return co_await route.stream(call);
-  }
+  if (route.stream == nullptr) return answer(route, call);
+  if (call.request().method == "HEAD") throw HttpError(405, "A stream has no end: ask with GET.");
+  return route.stream(call);
+}
+
+Task<void> Api::answer(const Route& route, ApiCall& call) {
   Response response = co_await answer_of(route, call);
   if (route.changes) {
     AuditLine line;

@@ -147,8 +147,10 @@ class Api : public http::Handler {
   std::string recovery;  // the report of the start
 
  private:
+  Task<void> handle_refusing(http::Exchange& exchange);
   Task<void> handle_known(http::Exchange& exchange);
   Task<void> run(const Route& route, ApiCall& call);
+  Task<void> answer(const Route& route, ApiCall& call);
   Task<std::string> audited(AuditLine line);
   Task<http::Response> answer_of(const Route& route, ApiCall& call);
   Phase phase_ = Phase::starting;

@@ -65,15 +65,17 @@ void add_event(std::string& text, const observe::PalFrame& frame) {
   text += "\n\n";
 }
 
-// Until the hub is gone. A line now and then although nothing happens, so that both sides notice
-// when the other's machine is gone.
+// Then something is said although nothing happens, so that both sides notice when the other's
+// machine is gone.
+constexpr auto kSilence = std::chrono::seconds(15);
+
+// Until the hub is gone.
 Task<void> tell_events(http::Exchange& exchange, observe::PalSubscription& events) {
-  constexpr auto kSilence = std::chrono::seconds(15);
   std::string text = "retry: 1000\n\n";
   for (;;) {
     while (std::optional<observe::PalFrame> more = events.try_next()) add_event(text, *more);
     co_await exchange.write(text);
-    text = std::string();  // while nothing happens, a stream holds no memory for it
+    std::string().swap(text);  // while nothing happens, a stream holds no memory for it
     auto next = co_await within(kSilence, events.next());
     if (next.timed_out()) {
       text = ": still here\n\n";
@@ -85,12 +87,26 @@ Task<void> tell_events(http::Exchange& exchange, observe::PalSubscription& event
   }
 }
 
-Task<void> read_until_closed(http::WebSocket* socket, Scope* both) {
+Task<void> read_until_closed(http::WebSocket& socket) {
   for (bool there = true; there;) {
-    const std::optional<std::string> said = co_await socket->receive();
+    const std::optional<std::string> said = co_await socket.receive();
     there = said.has_value();
   }
-  both->cancel("the client has gone");
+}
+
+// The same as messages.
+Task<void> tell_messages(http::WebSocket& socket, observe::PalSubscription& events) {
+  for (;;) {
+    auto next = co_await within(kSilence, events.next());
+    if (next.timed_out()) {
+      co_await socket.ping();
+      continue;
+    }
+    const std::optional<observe::PalFrame> frame = std::move(next).value();
+    if (!frame) break;
+    co_await socket.send(*frame->text);
+  }
+  co_await socket.close(http::WebSocketEnd::going_away, "the daemon ends");
 }
 
 }  // namespace
@@ -112,25 +128,13 @@ Task<void> pal_events(ApiCall& call) {
 
 // The same frames, each a message that is one JSON object. What the client says is not looked at.
 Task<void> pal_socket(ApiCall& call) {
-  constexpr auto kSilence = std::chrono::seconds(15);
+  constexpr std::size_t kLongestOfClient = 4096;
   observe::PalSubscription events =
       call.api.parts.pal.subscribe(pal_filter_of(call), call.query("after").value_or(""));
-  const auto socket = co_await http::accept_websocket(call.exchange());
-  co_await scope([&](Scope& both) -> Task<void> {
-    both.spawn(read_until_closed, socket.get(), &both);
-    for (;;) {
-      auto next = co_await within(kSilence, events.next());
-      if (next.timed_out()) {
-        co_await socket->ping();
-        continue;
-      }
-      const std::optional<observe::PalFrame> frame = std::move(next).value();
-      if (!frame) break;
-      co_await socket->send(*frame->text);
-    }
-    co_await socket->close(http::WebSocketEnd::going_away, "the daemon ends");
-    both.cancel("the daemon ends");
-  });
+  http::WebSocketLimits limits;
+  limits.message = kLongestOfClient;
+  const auto socket = co_await http::accept_websocket(call.exchange(), limits);
+  co_await race(tell_messages(*socket, events), read_until_closed(*socket));
 }
 
 }  // namespace calls

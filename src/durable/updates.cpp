@@ -256,7 +256,7 @@ void Updates::answer(const UpdatePtr& update, std::string value, FailedAttempt f
   update->failed = is_failure;
   update->failure = failure;
   update->answered = true;
-  update->request = std::string();
+  std::string().swap(update->request);
   if (recorded != nullptr) {
     update->on_disk = true;
     update->settled.set();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <list>
 
 #include "base/utf8.hpp"
 #include "tiffany/base/assert.hpp"
@@ -50,8 +51,8 @@ struct Pal::Reader {
   explicit Reader(PalFilter which) : filter(std::move(which)) {}
 
   PalFilter filter;
-  Pal* hub = nullptr;  // null: gone
-  std::deque<Told> queue;
+  Pal* hub = nullptr;     // null: gone
+  std::list<Told> queue;  // of most readers it is empty, and takes no memory then
   std::shared_ptr<const std::string> snapshot;  // to be read first
   std::string snapshot_id;
   std::uint64_t missed = 0;  // since the last frame

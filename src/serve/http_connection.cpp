@@ -202,7 +202,9 @@ Task<std::optional<Request>> Server::Connection::next_request() {
     note_idle();
     // A connection that waits for a request is small; what comes in masses is read in large pieces.
     const bool large = parser.head_complete() || (reads_much_ && running_ > 0);
-    if (nothing && !large && buffer_.capacity() > 2 * kSmallRoom) buffer_ = std::string();
+    if (nothing && !large && buffer_.capacity() > 2 * kSmallRoom) {
+      std::string().swap(buffer_);
+    }
     const std::size_t before = buffer_.size();
     buffer_.resize(before + (large ? kLargeRoom : kSmallRoom));
     const Room room(buffer_.data() + before, buffer_.size() - before);

@@ -143,8 +143,9 @@ Task<void> Exchange::closed() {
     co_await line_.line->hung_up().wait();
     co_return;
   }
-  if (rest_->empty()) *rest_ = std::string();  // a stream may be there for long
-  std::array<char, 256> room;
+  // A stream may be there for long: its memory is given back, which an assignment would not do.
+  if (rest_->empty()) std::string().swap(*rest_);
+  std::array<char, 32> room;
   std::size_t came = 1;
   while (came > 0 && rest_->size() < limits_.head) {
     try {

@@ -1,5 +1,6 @@
 #include "tiffany/serve/websocket.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
@@ -130,16 +131,19 @@ Task<std::unique_ptr<WebSocket>> accept_websocket(Exchange& exchange, WebSocketL
 
 // False: the connection ended before so much had come.
 Task<bool> WebSocket::need(std::size_t bytes) {
-  std::array<char, 4096> room;
+  constexpr std::size_t kLargest = 4096;  // in one piece
+  constexpr std::size_t kSmallest = 64;   // a socket that waits is small
   while (buffer_.size() < bytes) {
+    const std::size_t before = buffer_.size();
+    buffer_.resize(before + std::clamp(bytes - before, kSmallest, kLargest));
     std::size_t came = 0;
     try {
-      came = co_await stream_.read(room);
+      came = co_await stream_.read(Room(buffer_.data() + before, buffer_.size() - before));
     } catch (const IoError&) {
       came = 0;  // a reset is an end
     }
+    buffer_.resize(before + came);
     if (came == 0) co_return false;
-    buffer_.append(room.data(), came);
   }
   co_return true;
 }

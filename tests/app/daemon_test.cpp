@@ -404,6 +404,16 @@ TEST_F(Daemon, TheSameEventsComeOverAWebSocketToWhoeverHasAToken) {
                 .find("sec-websocket-protocol: pal\r\n"),
             std::string::npos);
   EXPECT_NE(over_tcp("", "unauthenticated").find(" 401 "), std::string::npos);
+  // Nothing that a client could say here is long: the head of a frame of 5,000 bytes is enough.
+  std::string refused;
+  const std::string frame("\x82\xfe\x13\x88mask", 8);
+  EXPECT_EQ(
+      run(hear(socket(), "GET /api/v1/pal/ws HTTP/1.1\r\nHost: x\r\n" + upgrade + "\r\n" + frame,
+               "too long", &refused)),
+      0);
+  EXPECT_NE(refused.find("\x03\xf1"
+                         "a message that is too long"),
+            std::string::npos);
 }
 
 // ---- Daemons of their own ----
@@ -424,6 +434,23 @@ TEST(DaemonLife, AKilledDaemonGoesOnWhereItWas) {
   EXPECT_EQ(daemon.end(SIGTERM), 0);
   EXPECT_NE(daemon.said().find("1 tasks go on at the next start"), std::string::npos)
       << daemon.said();
+}
+
+TEST(DaemonLife, AClientThatLeavesAStreamIsNoFailureOfTheDaemon) {
+  const TempDirectory directory;
+  DaemonProcess daemon(directory.path());
+  ASSERT_TRUE(daemon.running()) << daemon.said();
+  const std::string upgrade =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+  events_until(daemon.socket(), "/pal/ws", upgrade, "snapshot");
+  events_until(daemon.socket(), "/pal", "", "snapshot");
+  http::Request metrics("GET", "/metrics");
+  while (ask(daemon.socket(), metrics).body.find("tiffany_pal_subscribers 0") ==
+         std::string::npos) {
+  }
+  EXPECT_EQ(daemon.end(SIGTERM), 0);
+  EXPECT_EQ(daemon.said().find("nobody looked at the error"), std::string::npos) << daemon.said();
 }
 
 TEST(DaemonLife, ASecondDaemonOnTheSameDataIsToldWhoseTheyAre) {

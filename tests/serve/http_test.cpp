@@ -177,6 +177,24 @@ Task<void> close_at_once(Listener* listener) {
   }
 }
 
+TEST(Http, AStreamThatWaitsKeepsNoMemoryOfItsRequest) {
+  run(
+      [](Address where) -> Task<void> {
+        AnyStream stream(co_await connect(where));
+        const http::Limits limits;
+        const http::Peer peer;
+        std::string rest;
+        rest.reserve(4000);
+        Exchange exchange(stream, Request("GET", "/stream"), limits, false, peer, &rest);
+        auto waits = spawn([](Exchange* of) -> Task<void> { co_await of->closed(); }, &exchange);
+        co_await sleep(1s);
+        EXPECT_LT(rest.capacity(), 64u);
+        waits.cancel("seen");
+        co_await waits.outcome();
+      },
+      1);
+}
+
 TEST(Http, AServerThatGoesBeforeItAnswersIsAnErrorOfTheClient) {
   over_seeds([](Address) -> Task<void> {
     Listener listener = Listener::bind(Address::loopback(0));
