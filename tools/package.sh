@@ -10,7 +10,7 @@ built=$(realpath "$1") into=$2
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 version=$(sed -nE 's/^project\(tiffany VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
 arch=$(dpkg --print-architecture)
-maintainer='The Tiffany authors <tiffany@localhost.localdomain>'
+maintainer="${DEBFULLNAME:-The Tiffany authors} <${DEBEMAIL:-tiffany@example.org}>"
 mkdir -p "$into"
 into=$(realpath "$into")
 stage=$(mktemp -d)

@@ -3,14 +3,17 @@
 # compiles a program with the library, and purges everything. Needs root, debootstrap and a mirror.
 set -euo pipefail
 debs=$(realpath "$1")
-mirror=${TIFFANY_MIRROR:-$(sed -nE 's/^URIs: *//p; s/^deb (\[[^]]*\] )?(http[^ ]+).*/\2/p' \
-  /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)}
+# A machine has one of the two files, or other sources than Debian's besides.
+mirror=${TIFFANY_MIRROR:-$({
+  sed -nE 's/^URIs: *//p; s/^deb (\[[^]]*\] )?(http[^ ]+).*/\2/p' /etc/apt/sources.list \
+    /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null || true
+} | sed -n '/\/debian\/\?$/{p;q}')}
 root=$(mktemp -d /var/tmp/tiffany-debian-XXXXXX)
 daemon=
 finish() {
   [[ -z $daemon ]] || kill "$daemon" 2>/dev/null || true
   wait 2>/dev/null || true
-  umount "$root/dev" "$root/proc" 2>/dev/null || true
+  umount "$root/dev/pts" "$root/dev" "$root/proc" 2>/dev/null || true
   rm -rf --one-file-system "$root"
 }
 trap finish EXIT
@@ -22,7 +25,9 @@ say "a bare Debian 12 from ${mirror:-the usual mirror}"
 debootstrap --variant=minbase bookworm "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1 ||
   { tail -n 20 "$root.log" && exit 1; }
 rm -f "$root.log"
+chmod 755 "$root" # apt fetches as a user of its own
 mount --bind /dev "$root/dev"
+mount --bind /dev/pts "$root/dev/pts"
 mount -t proc proc "$root/proc"
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod +x "$root/usr/sbin/policy-rc.d"
