@@ -1,15 +1,19 @@
-// For `./dev soak requests [seconds] [seed]`: a daemon with AddressSanitizer, and requests that are
-// almost right. It must answer to the end, lose no connection slot, and end in good order without a
-// word of the sanitizer.
+// For `./dev soak requests [seconds] [seed] [kind]`: a daemon with AddressSanitizer, and requests
+// that are almost right. It must answer to the end, lose no connection slot, and end in good order
+// without a word of the sanitizer. Kinds: heads of HTTP, frames of a WebSocket, files of plans,
+// JSON of the API; or all of them.
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "app/daemon_process.hpp"
+#include "tiffany/base/json.hpp"
 #include "tiffany/base/random.hpp"
 #include "tiffany/structure/blocks.hpp"
 
@@ -24,36 +28,119 @@ std::string with_body(const std::string& line, const std::string& body,
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-const std::vector<std::string>& seeds_of_requests() {
-  static const std::string order = R"({"type":"order","arguments":[{"id":"a","amount":5}]})";
-  static const std::string ws =
-      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-  static const std::vector<std::string> all{
-      "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-      "GET /api/v1/tasks?limit=5&status=running HTTP/1.1\r\nHost: x\r\n\r\n",
-      "GET /api/v1/tasks/00000000-0000-4000-8000-000000000000/records HTTP/1.1\r\nHost: x\r\n\r\n",
-      "GET /api/v1/pal?kind=agent HTTP/1.1\r\nHost: x\r\nLast-Event-ID: 1-2\r\n\r\n",
-      "GET /api/v1/dump HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n",
-      "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n",
-      with_body("POST /api/v1/tasks", order),
-      with_body("POST /api/v1/tasks", order, "Idempotency-Key: k\r\n"),
-      with_body("POST /api/v1/schedules", R"({"name":"n","type":"order","cron":"* * * * *"})"),
-      with_body("POST /api/v1/promises/00000000-0000-4000-8000-000000000000", R"({"value":1})"),
-      with_body("POST /api/v1/tokens", R"({"name":"n","role":"viewer"})"),
-      "POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-      "10\r\n{\"type\":\"order\",\r\n0\r\n\r\n",
-      "GET /api/v1/pal/ws HTTP/1.1\r\nHost: x\r\n" + ws +
-          std::string("\x81\x85\x01\x02\x03\x04\x69\x67\x6f\x68\x6e", 11) +
-          std::string("\x88\x80\x01\x02\x03\x04", 6),
-  };
+// A request: `fixed` is sent as it is, `text` is changed before. A body says its length anew.
+struct Seed {
+  std::string fixed;
+  std::string text;
+  bool body = false;
+};
+
+std::string json_string(std::string_view text) {
+  std::string out;
+  JsonWriter(out).value(text);
+  return out;
+}
+
+std::vector<Seed> heads() {
+  const std::string order = R"({"type":"order","arguments":[{"id":"a","amount":5}]})";
+  std::vector<Seed> all;
+  for (const std::string& text : {
+           std::string("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"),
+           std::string("GET /api/v1/tasks?limit=5&status=running HTTP/1.1\r\nHost: x\r\n\r\n"),
+           std::string("GET /api/v1/tasks/00000000-0000-4000-8000-000000000000/records HTTP/1.1\r\n"
+                       "Host: x\r\n\r\n"),
+           std::string(
+               "GET /api/v1/pal?kind=agent HTTP/1.1\r\nHost: x\r\nLast-Event-ID: 1-2\r\n\r\n"),
+           std::string("GET /api/v1/dump HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n"),
+           std::string("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, close\r\n\r\n"),
+           std::string("OPTIONS /api/v1/tasks HTTP/1.0\r\nOrigin: http://x\r\n\r\n"),
+           with_body("POST /api/v1/tasks", order),
+           with_body("POST /api/v1/tasks", order, "Idempotency-Key: k\r\nExpect: 100-continue\r\n"),
+           std::string(
+               "POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+               "10\r\n{\"type\":\"order\",\r\n0\r\nTrailer: x\r\n\r\n"),
+       }) {
+    all.push_back({"", text});
+  }
   return all;
 }
 
-std::string mutated(Random& random) {
-  const auto& seeds = seeds_of_requests();
-  std::string text = seeds[random.below(seeds.size())];
-  if (random.below(4) == 0) text += seeds[random.below(seeds.size())];
+std::vector<Seed> sockets() {
+  const std::string upgrade =
+      "GET /api/v1/pal/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+  const std::string mask("\x01\x02\x03\x04", 4);
+  const std::string text = std::string("\x81\x85", 2) + mask + "igohn";
+  const std::string part = std::string("\x01\x83", 2) + mask + "abc";
+  const std::string rest = std::string("\x80\x82", 2) + mask + "de";
+  const std::string ping = std::string("\x89\x84", 2) + mask + "ping";
+  const std::string end = std::string("\x88\x82", 2) + mask + "\x02\xea";
+  const std::string longer = std::string("\x82\xfe\x01\x00", 4) + mask + std::string(256, 'x');
+  const std::string huge = std::string("\x82\xff\x00\x00\x00\x01\x00\x00\x00\x00", 10) + mask;
+  return {{upgrade, text + ping + end}, {upgrade, part + ping + rest + end},
+          {upgrade, longer + end},      {upgrade, huge},
+          {upgrade, end + text},        {"", upgrade + text}};
+}
+
+std::vector<Seed> plans() {
+  std::vector<Seed> all;
+  for (const char* const text : {
+           "steps: [{name: a, run: [\"true\"]}, {name: b, needs: [a], run: [\"true\"]}]\n",
+           "name: x\nparams: {n: {type: integer, default: 3}, who: {default: ann}}\n"
+           "steps:\n - {name: a, run: [echo, '${{ params.who }}'], env: {A: b}, timeout: 5s}\n"
+           " - {name: b, needs: [a], approve: 'go on?', if: '${{ params.n > 2 }}'}\n",
+           "defaults: {retries: {times: 3, delay: 1s, factor: 2, jitter: 0.1}}\n"
+           "steps:\n - {name: a, shell: true, run: 'echo x', outputs: [x], foreach: [1, 2, 3]}\n"
+           "on_failure: {run: [\"false\"]}\nfinally: {run: [\"true\"]}\n",
+           "concurrency: 2\nschedule: {cron: '0 9 * * 1-5', zone: UTC, catch_up: 2}\n"
+           "steps: &s\n - {name: a, plan: other.yaml, lock: door, artifacts: [dist/*]}\n"
+           " - {name: b, run: [cat, /dev/null], secrets: {K: {env: HOME}}, directory: /tmp}\n",
+           R"({"steps":[{"name":"a","run":["true"]},{"name":"b","needs":["a"],"run":["true"]}]})",
+       }) {
+    all.push_back({"POST /api/v1/plans/check", text, true});
+  }
+  return all;
+}
+
+std::vector<Seed> bodies() {
+  const std::string none = "/00000000-0000-4000-8000-000000000000";
+  std::vector<Seed> all{
+      {"POST /api/v1/tasks", R"({"type":"order","arguments":[{"id":"a","amount":5}],"key":"k"})",
+       true},
+      {"POST /api/v1/tasks",
+       R"({"type":"order","arguments":{"order":{"id":"a\u00e9","amount":5e0}},)"
+       R"("attributes":{"a":[1,2.5,null,true]},"priority":3,"id":"x"})",
+       true},
+      {"POST /api/v1/schedules",
+       R"({"name":"n","type":"order","cron":"* * * * *","arguments":[],"zone":"UTC"})", true},
+      {"POST /api/v1/tokens", R"({"name":"n","role":"viewer"})", true},
+      {"POST /api/v1/levels", R"({"levels":"error"})", true},
+  };
+  for (const char* const call : {"cancel", "signal", "update", "retry", "fork", "pause"}) {
+    all.push_back({"POST /api/v1/tasks" + none + "/" + call,
+                   R"({"name":"news","value":{"a":[1,"b"]},"from":"charge#1","reason":"r"})",
+                   true});
+  }
+  all.push_back({"POST /api/v1/promises" + none, R"({"value":1,"reason":"r"})", true});
+  return all;
+}
+
+std::vector<Seed> seeds_of(std::string_view kind) {
+  std::vector<Seed> all;
+  const auto add = [&](std::string_view name, const std::vector<Seed>& more) {
+    if (kind == name || kind == "all") all.insert(all.end(), more.begin(), more.end());
+  };
+  add("head", heads());
+  add("websocket", sockets());
+  add("plan", plans());
+  add("json", bodies());
+  return all;
+}
+
+std::string mutated(const std::vector<Seed>& seeds, Random& random) {
+  const Seed& seed = seeds[random.below(seeds.size())];
+  std::string text = seed.text;
+  if (random.below(4) == 0) text += seeds[random.below(seeds.size())].text;
   const std::uint64_t changes = random.below(6);
   for (std::uint64_t i = 0; i < changes && !text.empty(); ++i) {
     const std::size_t at = random.below(text.size());
@@ -74,14 +161,17 @@ std::string mutated(Random& random) {
         text.resize(at);
         break;
       case 5:
-        text.insert(at, random.below(2) == 0 ? "\r\n" : "\"},{[");
+        text.insert(at, std::array<const char*, 6>{"\r\n", "\"},{[", "\n - ", ": ", "\\u0000",
+                                                   "${{ "}[random.below(6)]);
         break;
       default:
         text.insert(at, std::to_string(random.next()));
         break;
     }
   }
-  return text;
+  if (!seed.body) return seed.fixed + text;
+  const bool plan = seed.fixed.ends_with("/check");
+  return with_body(seed.fixed, plan ? "{\"text\":" + json_string(text) + "}" : text);
 }
 
 // Sends it in pieces, reads a little, and goes.
@@ -103,18 +193,24 @@ Task<void> one(Address to, std::string text, std::uint64_t seed) {
   }
 }
 
-Task<void> many(Address to, Random* random, std::uint64_t* count,
+Task<void> many(Address to, const std::vector<Seed>* seeds, Random* random, std::uint64_t* count,
                 std::chrono::steady_clock::time_point until) {
   while (std::chrono::steady_clock::now() < until) {
     co_await scope([&](Scope& all) -> Task<void> {
-      for (int i = 0; i < 32; ++i) all.spawn(one, to, mutated(*random), random->next());
+      for (int i = 0; i < 32; ++i) all.spawn(one, to, mutated(*seeds, *random), random->next());
       co_return;
     });
     *count += 32;
   }
 }
 
-int soak(int seconds, std::uint64_t seed) {
+int soak(int seconds, std::uint64_t seed, std::string_view kind) {
+  const std::vector<Seed> seeds = seeds_of(kind);
+  if (seeds.empty()) {
+    std::printf("There is no kind \"%.*s\": say head, websocket, plan, json or all.\n",
+                static_cast<int>(kind.size()), kind.data());
+    return 2;
+  }
   const TempDirectory directory;
   DaemonProcess daemon(directory.path(), {"--log", "error"});
   if (!daemon.running()) {
@@ -124,13 +220,19 @@ int soak(int seconds, std::uint64_t seed) {
   Random random(seed);
   std::uint64_t count = 0;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  const int ran = run(many(daemon.socket(), &random, &count, until));
+  // Nobody must keep the daemon from saying something.
+  std::thread listener([&] { daemon.says("\x01"); });
+  const int ran = run(many(daemon.socket(), &seeds, &random, &count, until));
   const int alive = get(daemon.socket(), "/info").status;
-  const int status = daemon.end(SIGTERM);
+  kill(daemon.pid(), SIGTERM);
+  listener.join();
+  const int status = daemon.wait();
   const bool clean = daemon.said().find("Sanitizer") == std::string::npos;
-  std::printf("%llu requests with seed %llu: the daemon answers %d, ends with %d, sanitizer %s\n",
-              static_cast<unsigned long long>(count), static_cast<unsigned long long>(seed), alive,
-              status, clean ? "silent" : "not silent");
+  std::printf(
+      "%llu requests (%.*s) with seed %llu: the daemon answers %d, ends with %d, "
+      "sanitizer %s\n",
+      static_cast<unsigned long long>(count), static_cast<int>(kind.size()), kind.data(),
+      static_cast<unsigned long long>(seed), alive, status, clean ? "silent" : "not silent");
   const bool good = ran == 0 && alive == 200 && status == 0 && clean;
   if (!good) std::printf("%s\n", daemon.said().c_str());
   return good ? 0 : 1;
@@ -142,5 +244,5 @@ int soak(int seconds, std::uint64_t seed) {
 int main(int count, char** arguments) {
   const int seconds = count > 1 ? std::atoi(arguments[1]) : 600;
   const std::uint64_t seed = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 1;
-  return tiffany::daemon_tests::soak(seconds, seed);
+  return tiffany::daemon_tests::soak(seconds, seed, count > 3 ? arguments[3] : "all");
 }
