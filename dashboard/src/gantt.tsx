@@ -1,8 +1,8 @@
 // Bars on an axis of time that can be moved. Wheel: zoom; drag or arrow keys: move; + and -: zoom;
 // 0: everything. Views with one have the same data in a table for those who cannot see a canvas.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { arrowsIn, axis, draw, names, rowHeight, type Arrow, type Bar } from './gantt_draw';
-import type { Window } from './gantt_draw';
+import { arrowsIn, axis, draw, names, revealed, rowHeight } from './gantt_draw';
+import type { Arrow, Bar, Window } from './gantt_draw';
 
 const mostRows = 16; // in sight
 
@@ -45,6 +45,12 @@ export function Gantt({
       removeEventListener('resize', paint);
     };
   });
+
+  // A row that is chosen elsewhere is shown.
+  useEffect(() => {
+    const to = revealed(view, chosen, mostRows, rows.length);
+    if (to !== view) setSeen(to);
+  }, [chosen]);
 
   const most = Math.max(0, rows.length - 12);
   const zoom = (factor: number, share = 0.5) =>

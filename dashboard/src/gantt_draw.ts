@@ -104,6 +104,12 @@ function firstOf<T>(
   return low;
 }
 
+// The window with the row in it; the same one when it is there. `most`: rows that have room.
+export function revealed(seen: Window, row: number, most: number, rows: number): Window {
+  if (row < 0 || row >= rows || (row >= seen.top && row + 1 <= seen.top + most)) return seen;
+  return { ...seen, top: row < seen.top ? row : row + 1 - most };
+}
+
 // Those in the window; of more than can be told apart those of the chosen row.
 export function arrowsIn(arrows: Arrow[], seen: Window, chosen: number): Arrow[] {
   const begin = firstOf(arrows, seen.from, (each) => each.right);

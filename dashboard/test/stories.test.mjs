@@ -193,7 +193,12 @@ test('three tasks that wait for each other are drawn as a circle, once', async (
 });
 
 test('the heatmap has a cell for each step, by time, attempts, failures and number', async () => {
-  const page = await openTab(browser, daemon, { hash: '#/steps' });
+  const own = await new Daemon().start(); // whose steps are counted
+  for (const [type, ...args] of [['flaky'], ['refused', 3]]) {
+    const { id } = await own.post('/tasks', { type, arguments: args });
+    await own.get(`/tasks/${id}/result?wait=20s`);
+  }
+  const page = await openTab(browser, own, { hash: '#/steps' });
   const cell = (name) => page.getByRole('button', { name });
   await cell(/^ring /).waitFor();
   await page.getByRole('button', { name: 'attempts', exact: true }).click();
@@ -208,6 +213,7 @@ test('the heatmap has a cell for each step, by time, attempts, failures and numb
   await cell(/^look /).waitFor();
   assert.match(page.url(), /type=refused/);
   await page.context().close();
+  await own.close();
   assert.deepEqual(page.complaints, []);
 });
 

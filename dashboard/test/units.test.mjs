@@ -317,6 +317,14 @@ test('figures of a recording: quantiles, and a bucket for each power of two', ()
   assert.deepEqual(page.buckets([]), []);
 });
 
+test('a row that is chosen comes into sight, and nothing moves when it is there', () => {
+  const seen = { from: 0, to: 1, top: 10 };
+  const top = (row) => page.revealed(seen, row, 16, 100).top;
+  assert.deepEqual([9, 10, 25, 26, 99, -1].map(top), [9, 10, 10, 11, 84, 10]);
+  assert.equal(page.revealed(seen, 12, 16, 100), seen);
+  assert.equal(page.revealed({ from: 0, to: 1, top: 0 }, 3, 16, 5).top, 0);
+});
+
 test('of wakes that cannot be told apart those of the chosen row are drawn', () => {
   const wakes = Array.from({ length: 1000 }, (_, i) => ({
     from: i % 10,
