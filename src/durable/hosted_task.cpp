@@ -10,7 +10,7 @@
 namespace tiffany {
 
 HostedTask::HostedTask(wal::StoredTask& of) : log(of) {}
-HostedTask::HostedTask(std::unique_ptr<wal::StoredTask> of) : own(std::move(of)), log(*own) {}
+HostedTask::HostedTask(FromArchive) : archived(std::make_unique<Archived>()), log(archived->log) {}
 HostedTask::~HostedTask() {
   TIFFANY_ASSERT(held == 0 && changing == 0, "a task left the table while a call used the task");
 }

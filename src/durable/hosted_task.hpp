@@ -24,13 +24,19 @@ namespace tiffany {
 struct HostedTask {
   explicit HostedTask(wal::StoredTask& of);
   // Of a task in the archive, which the store does not list.
-  explicit HostedTask(std::unique_ptr<wal::StoredTask> of);
+  struct FromArchive {};
+  explicit HostedTask(FromArchive);
   ~HostedTask();
   HostedTask(const HostedTask&) = delete;
   HostedTask& operator=(const HostedTask&) = delete;
 
   std::uint64_t number = 0;  // in the order in which tasks came to be
-  std::unique_ptr<wal::StoredTask> own;
+  struct Archived {
+    wal::StoredTask log;
+    std::string spawn;  // its first record
+    std::string end;    // the record of its end
+  };
+  std::unique_ptr<Archived> archived;  // of a task in the archive
   wal::StoredTask& log;
   const DurableType* type = nullptr;
   Ref<SharedName> named;   // as its type; null: that is not known
@@ -54,11 +60,6 @@ struct HostedTask {
   ParentEnd at_end = ParentEnd::cancel;  // of a child
   bool promises_read = false;            // PromiseTable has what its log says of its promises
   std::optional<std::uint8_t> priority;  // none: that of its type
-  struct Archived {
-    std::string spawn;  // its first record
-    std::string end;    // the record of its end
-  };
-  std::unique_ptr<Archived> archived;  // of a task in the archive
   // Of a task whose code was ended because it was idle (Eviction).
   struct Rest {
     std::int64_t due = 0;        // when its first timer is; zero: it has none

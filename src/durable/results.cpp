@@ -160,10 +160,9 @@ std::unique_ptr<HostedTask> Results::from_archive(const Uuid& id) {
     wal::RecordView view;
     if (wal::read_line(line, 0, view) != wal::LineFault::none) break;
     if (view.type == wal::RecordType::TaskExit || view.type == wal::RecordType::TaskAbort) {
-      auto entry = std::make_unique<HostedTask>(std::make_unique<wal::StoredTask>());
+      auto entry = std::make_unique<HostedTask>(HostedTask::FromArchive());
       entry->log.id = id;
       wal::note_record(entry->log, view);
-      entry->archived = std::make_unique<HostedTask::Archived>();
       entry->archived->spawn = content.substr(0, content.find('\n') + 1);
       const wal::RecordView first = wal::view_of(entry->archived->spawn);
       records::Spawn begun = records::Spawn::read(detail::Fields(first.payload));

@@ -81,6 +81,12 @@ void Runs::begin_again(HostedTask& entry) {
   start(entry);
 }
 
+// The host is kept by what the task was spawned with, which has no size but that of its argument:
+// so it is in the record of the task.
+struct Runs::RunKept {
+  Task<void> operator()(const std::shared_ptr<HostedTask>& entry) const { return run(entry.get()); }
+};
+
 void Runs::start(HostedTask& entry) {
   if (host_.closing) {  // the next host goes on with it
     entry.flow.reset();
@@ -93,11 +99,10 @@ void Runs::start(HostedTask& entry) {
   host_.eviction.began();
   ++tasks_;
   bytes_ += entry.flow->bytes;
-  // The task keeps the host.
-  std::shared_ptr<Runs> kept(host_.shared_from_this(), this);
-  entry.task =
-      host_.scheduler->spawn.with_priority(entry.urgency())(run_kept, std::move(kept), &entry)
-          .named(entry.named);
+  // The task keeps the host, which has the entry.
+  std::shared_ptr<HostedTask> kept(host_.shared_from_this(), &entry);
+  entry.task = host_.scheduler->spawn.with_priority(entry.urgency())(RunKept(), std::move(kept))
+                   .named(entry.named);
 }
 
 // ---- Replay ----
@@ -177,9 +182,6 @@ void Runs::drop_code(HostedTask& entry) noexcept {
   host_.eviction.gone(*entry.flow);
   entry.flow.reset();
 }
-
-// The host is kept by what the task was spawned with.
-Task<void> Runs::run_kept(const std::shared_ptr<Runs>&, HostedTask* entry) { return run(entry); }
 
 Task<void> Runs::run(HostedTask* entry) {
   const Gone at_the_end{*entry};

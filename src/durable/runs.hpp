@@ -48,9 +48,9 @@ class Runs {
  private:
   class AwaitCode;
   struct Gone;
+  struct RunKept;
   void drop_code(HostedTask& entry) noexcept;
   void start(HostedTask& entry);
-  static Task<void> run_kept(const std::shared_ptr<Runs>& kept, HostedTask* entry);
   static Task<void> run(HostedTask* entry);
   // What comes after the code, in a frame of its own.
   Task<void> finish(HostedTask* entry);

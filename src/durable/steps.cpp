@@ -238,7 +238,8 @@ void Steps::begin_runner(StepSlot& step) {
   step.running = true;
   step.entered = false;
   if (step.kept != nullptr) {
-    behind_.push_back(&step);
+    if (behind_ == nullptr) behind_ = std::make_unique<Behind>();
+    behind_->steps.push_back(&step);
   } else {
     busy_ = &step;
   }

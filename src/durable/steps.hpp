@@ -50,7 +50,7 @@ class Steps {
   void drop_by_force(StepSlot& step) noexcept;
   void drop_behind_by_force() noexcept;
   // Steps that were begun behind the code are under way.
-  bool any_behind() const noexcept { return !behind_.empty(); }
+  bool any_behind() const noexcept { return behind_ != nullptr && !behind_->steps.empty(); }
   // Cancels them, and returns when none works any more. The code is gone.
   Task<void> end_behind();
   // The code of a step runs in the task itself.
@@ -85,10 +85,13 @@ class Steps {
   std::int64_t wall_after(Duration delay) const noexcept;
 
   FlowState& flow_;
-  StepSlot* busy_ = nullptr;            // the step of the frame that waits, which a task works for
-  detail::RareList<StepSlot*> behind_;  // begun behind the code, and tasks work for them
-  Join* join_ = nullptr;                // waits for the last of them
-  bool back_ = false;                   // the log was loaded, and no step has ended since
+  StepSlot* busy_ = nullptr;  // the step of the frame that waits, which a task works for
+  struct Behind {
+    std::vector<StepSlot*> steps;  // begun behind the code, and tasks work for them
+    Join* join = nullptr;          // waits for the last of them
+  };
+  std::unique_ptr<Behind> behind_;  // null: there was none
+  bool back_ = false;               // the log was loaded, and no step has ended since
   bool runs_here_ = false;
 };
 

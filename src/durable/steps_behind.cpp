@@ -39,11 +39,11 @@ class Steps::Join final : public SystemCall {
   explicit Join(Steps& steps) noexcept : steps_(steps) {}
   Answer start(Scheduler&, TaskRecord& task) noexcept {
     if (!steps_.any_behind()) return Answer::now;
-    steps_.join_ = this;
+    steps_.behind_->join = this;
     task_ = &task;
     return Answer::parked;
   }
-  void withdraw(TaskRecord&) noexcept override { steps_.join_ = nullptr; }
+  void withdraw(TaskRecord&) noexcept override { steps_.behind_->join = nullptr; }
   bool take_back(TaskRecord&) noexcept override { return false; }
   void finish() const noexcept {}
   std::string describe() const override { return "steps that were begun to end"; }
@@ -62,8 +62,9 @@ void Steps::runner_ended(StepSlot& step) noexcept {
     flow_.waits.step_ended();
     return;
   }
-  behind_.erase(&step);
-  if (behind_.empty() && join_ != nullptr) std::exchange(join_, nullptr)->all_ended();
+  std::erase(behind_->steps, &step);
+  if (any_behind() || behind_->join == nullptr) return;
+  std::exchange(behind_->join, nullptr)->all_ended();
 }
 
 void Steps::drop_by_force(StepSlot& step) noexcept {
@@ -75,12 +76,12 @@ void Steps::drop_by_force(StepSlot& step) noexcept {
 }
 
 void Steps::drop_behind_by_force() noexcept {
-  while (!behind_.empty()) drop_by_force(*behind_.back());
+  while (any_behind()) drop_by_force(*behind_->steps.back());
 }
 
 // A runner that has not begun yet never does.
 Task<void> Steps::end_behind() {
-  const std::vector<StepSlot*> all(behind_.begin(), behind_.end());
+  const std::vector<StepSlot*> all = behind_->steps;
   for (StepSlot* step : all) {
     step->runner.cancel("its task has ended, or is being stopped");
     if (!step->entered) runner_ended(*step);

@@ -40,12 +40,12 @@ struct StoredTask {
   std::uint64_t last_seq = 0;
   std::uint64_t forked_at =
       0;  // of a fork: the number of the record with which its copied history is complete
+  RareText quarantine;  // why nothing of it may run; empty when it may
+  RareText doubt;       // it has ended; why it may have gone on after that, if it may
   bool ended = false;
   bool failed = false;     // it ended with an error,
   bool cancelled = false;  // or was cancelled or killed; or neither: it has a result
   bool paused = false;     // what an operator said last
-  RareText quarantine;     // why nothing of it may run; empty when it may
-  RareText doubt;          // it has ended; why it may have gone on after that, if it may
 };
 
 // Takes in what a record says of its task: its number, a pause, an end.

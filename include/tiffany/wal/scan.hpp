@@ -33,12 +33,12 @@ struct Position {
 
 // What is known of one task of a log.
 struct TaskLog : StoredTask {
+  bool unreadable = false;  // its file is there and cannot be read; first: in the room behind bools
   std::vector<Position>
       records;               // Spawn, the last Checkpoint if there is one, and what came after it
   std::uint64_t order = 0;   // which record of the whole log was its last
   std::uint64_t size = 0;    // of its file, where it has one, with what is not written yet
   std::uint64_t proven = 0;  // so much of its file, where it has one, is known to be on the disk
-  bool unreadable = false;   // its file is there and cannot be read
 };
 
 struct Damage {
