@@ -22,42 +22,44 @@ constexpr std::array<std::int64_t, 17> kCompletionBounds = {
     10'240'000'000,    20'480'000'000,    40'960'000'000, 81'920'000'000, 600'000'000'000,
     3'600'000'000'000, 86'400'000'000'000};
 
-// Bounds by the number of bits of a time: among times of one number of bits there is one bound at
-// the most, so that the bucket of a time is found with one comparison.
+// Bounds by the highest bit of a time: among times of one highest bit there is one bound at the
+// most, so that the bucket of a time is found with one comparison.
 template <std::size_t kBounds>
 class Buckets {
  public:
-  explicit constexpr Buckets(const std::array<std::int64_t, kBounds>& bounds) : bounds_() {
-    for (std::size_t i = 0; i < kBounds; ++i) bounds_[i] = bounds[i];
-    bounds_[kBounds] = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t bits = 0; bits < first_.size(); ++bits) {
+  explicit constexpr Buckets(const std::array<std::int64_t, kBounds>& bounds) {
+    for (std::size_t bit = 0; bit < first_.size(); ++bit) {
       std::uint8_t at = 0;
-      while (at < kBounds && bits_of(bounds[at]) < bits) ++at;
-      first_[bits] = at;
+      while (at < kBounds && highest_bit(bounds[at]) < bit) ++at;
+      first_[bit] = at;
+      bound_[bit] = at < kBounds && highest_bit(bounds[at]) == bit
+                        ? bounds[at]
+                        : std::numeric_limits<std::int64_t>::max();
     }
   }
   constexpr std::size_t of(std::int64_t took) const noexcept {
-    const std::size_t at = first_[bits_of(took)];
-    return at + (took > bounds_[at] ? 1 : 0);
+    const std::size_t bit = highest_bit(took);
+    return first_[bit] + (took > bound_[bit] ? std::size_t{1} : std::size_t{0});
   }
   // Compared with what it stands for.
-  constexpr bool right() const noexcept {
+  constexpr bool right(const std::array<std::int64_t, kBounds>& bounds) const noexcept {
     for (std::size_t i = 0; i < kBounds; ++i) {
-      if (of(bounds_[i]) != i || of(bounds_[i] + 1) != i + 1) return false;
+      if (of(bounds[i]) != i || of(bounds[i] + 1) != i + 1) return false;
     }
-    return of(0) == 0 && of(bounds_[kBounds]) == kBounds;
+    return of(0) == 0 && of(std::numeric_limits<std::int64_t>::max()) == kBounds;
   }
 
  private:
-  static constexpr std::size_t bits_of(std::int64_t took) noexcept {
-    return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(took)));
+  // Of 0 as of 1, which saves a test: no bound is below 2.
+  static constexpr std::size_t highest_bit(std::int64_t took) noexcept {
+    return 63U ^ static_cast<unsigned>(std::countl_zero(static_cast<std::uint64_t>(took) | 1));
   }
-  std::array<std::int64_t, kBounds + 1> bounds_;
-  std::array<std::uint8_t, 64> first_{};
+  std::array<std::int64_t, 64> bound_{};  // among the times of that highest bit
+  std::array<std::uint8_t, 64> first_{};  // the bucket of those that are not above it
 };
 constexpr Buckets kSliceBuckets(kSliceBounds);
 constexpr Buckets kCompletionBuckets(kCompletionBounds);
-static_assert(kSliceBuckets.right() && kCompletionBuckets.right());
+static_assert(kSliceBuckets.right(kSliceBounds) && kCompletionBuckets.right(kCompletionBounds));
 
 template <std::size_t kBounds>
 void add(Durations<kBounds>& to, const Buckets<kBounds>& buckets, std::int64_t took) noexcept {
@@ -141,6 +143,7 @@ std::int64_t Recorder::other_now() const {
   if (slot >= tasks_.size()) {
     try {
       tasks_.resize(std::max(slot + 1, 2 * tasks_.size()));
+      slots_ = tasks_.size();
     } catch (const std::bad_alloc&) {
       return nowhere_ = Known();
     }
@@ -183,17 +186,18 @@ std::uint16_t Recorder::class_named(std::string_view name) {
   return number;
 }
 
-inline void Recorder::slice_event(EventKind kind, TaskId task, const Known& of, std::int64_t at,
-                                  std::int64_t duration, unsigned detail) noexcept {
-  Event& made = ring_.next();
+[[gnu::always_inline]] inline void Recorder::fill(Event& made, EventKind kind, TaskId task,
+                                                  std::uint16_t task_class, std::int64_t at,
+                                                  std::int64_t duration, unsigned detail,
+                                                  std::uint32_t ready) noexcept {
   made.at = at;
   made.task = task;
   made.by = TaskId();
   made.duration = duration;
   made.call = nullptr;
   made.site = std::source_location();
-  made.ready = ready_;
-  made.task_class = of.task_class;
+  made.ready = ready;
+  made.task_class = task_class;
   made.kind = kind;
   made.detail = static_cast<std::uint8_t>(detail);
 }
@@ -236,7 +240,9 @@ void Recorder::released(const TaskRecord& task) noexcept {
   event(EventKind::release, task.id(), of, of.ready);
 }
 
-inline void Recorder::begin_slice(const TaskRecord& task, std::int64_t at) noexcept {
+[[gnu::always_inline]] inline void Recorder::begin_slice(Event& made, const TaskRecord& task,
+                                                         std::int64_t at,
+                                                         std::uint32_t ready) noexcept {
   const TaskId id = task.id();
   Known& of = known(id);
   first_ = false;
@@ -246,44 +252,51 @@ inline void Recorder::begin_slice(const TaskRecord& task, std::int64_t at) noexc
   }
   begun_ = at;
   running_ = id;
-  if (ready_ > 0) --ready_;
+  const std::uint16_t task_class = of.task_class;
   const std::int64_t was_ready = since(std::exchange(of.ready, Event::kUnknown), at);
-  add(classes_[of.task_class].ready, kSliceBuckets, was_ready);
-  slice_event(EventKind::run, id, of, at, was_ready, 0);
+  add(classes_[task_class].ready, kSliceBuckets, was_ready);
+  fill(made, EventKind::run, id, task_class, at, was_ready, 0, ready);
 }
 
-inline void Recorder::end_slice(const TaskRecord& task, TaskState how, std::int64_t at) noexcept {
+// How many tasks are ready is for the caller, and so is `running_`.
+[[gnu::always_inline]] inline void Recorder::end_slice(Event& made, const TaskRecord& task,
+                                                       TaskState how, std::int64_t at,
+                                                       std::uint32_t ready) noexcept {
   const TaskId id = task.id();
   Known& of = known(id);
-  if (how == TaskState::suspended || how == TaskState::preempted) {
-    of.ready = at;
-    ++ready_;
-  }
+  if (how == TaskState::suspended || how == TaskState::preempted) of.ready = at;
+  const std::uint16_t task_class = of.task_class;
   auto detail = static_cast<unsigned>(how);
   std::int64_t ran = Event::kUnknown;
-  if (std::exchange(running_, TaskId()) == id) {
+  if (running_ == id) [[likely]] {
     ran = at - begun_;
     if (first_) detail |= Event::kFirst;
-    add(classes_[of.task_class].run, kSliceBuckets, ran);
+    add(classes_[task_class].run, kSliceBuckets, ran);
   }
-  slice_event(EventKind::stop, id, of, at, ran, detail);
+  fill(made, EventKind::stop, id, task_class, at, ran, detail, ready);
 }
 
 void Recorder::slice_begins(const TaskRecord& task) noexcept {
+  if (ready_ > 0) --ready_;
   // Between two slices of one turn there is nothing to be measured.
-  begin_slice(task, stopped_ >= 0 && turn_ == scheduler_->now() ? stopped_ : now());
+  const std::int64_t at = stopped_ >= 0 && turn_ == scheduler_->now() ? stopped_ : now();
+  begin_slice(ring_.next(), task, at, ready_);
 }
 
 void Recorder::slice_ends(const TaskRecord& task, TaskState how) noexcept {
   stopped_ = now();
   turn_ = scheduler_->now();
-  end_slice(task, how, stopped_);
+  if (how == TaskState::suspended || how == TaskState::preempted) ++ready_;
+  end_slice(ring_.next(), task, how, stopped_, ready_);
+  running_ = TaskId();
 }
 
+// One task more is ready, and then one less.
 void Recorder::slice_switches(const TaskRecord& from, const TaskRecord& to) noexcept {
   const std::int64_t at = now();
-  end_slice(from, TaskState::suspended, at);
-  begin_slice(to, at);
+  const EventRing::Two made = ring_.next_two();
+  end_slice(made.first, from, TaskState::suspended, at, ready_ + 1);
+  begin_slice(made.second, to, at, ready_);
 }
 
 void Recorder::parked(const TaskRecord& task, const SystemCall&, const CallName& name,

@@ -5,7 +5,6 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 namespace tiffany::detail {
@@ -28,7 +27,7 @@ bool has_constant_ticks() noexcept {
   unsigned d = 0;
   return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & 1U << 8) != 0;
 }
-std::uint64_t read_ticks() noexcept { return __rdtsc(); }
+std::uint64_t read_ticks() noexcept { return __builtin_ia32_rdtsc(); }
 #else
 bool has_constant_ticks() noexcept { return false; }
 std::uint64_t read_ticks() noexcept { return 0; }
@@ -66,12 +65,9 @@ std::int64_t TickRate::learn(std::uint64_t ticks, std::int64_t ns) noexcept {
 
 TickClock::TickClock() noexcept : counts_(has_constant_ticks()) {}
 
-std::int64_t TickClock::now() noexcept {
+std::int64_t TickClock::learn_now() noexcept {
   if (!counts_) return monotonic_ns();
   const std::uint64_t ticks = read_ticks();
-  std::int64_t ns = 0;
-  if (rate_.known(ticks, ns)) [[likely]]
-    return ns;
   return rate_.learn(ticks, monotonic_ns());
 }
 

@@ -93,6 +93,23 @@ class EventRing {
     __builtin_prefetch(&lines_[(count_ + kAhead) & mask_], 1);
     return place;
   }
+  // The same for two events that follow one another.
+  struct Two {
+    Event& first;
+    Event& second;
+  };
+  Two next_two() noexcept {
+    const std::uint64_t count = count_;
+    const std::size_t mask = mask_;
+    Line* const lines = lines_.get();
+    __builtin_prefetch(&lines[(count + kAhead + 1) & mask], 1);
+    __builtin_prefetch(&lines[(count + kAhead + 2) & mask], 1);
+    Event& first = lines[count & mask].event;
+    Event& second = lines[(count + 1) & mask].event;
+    first.number = count + 1;
+    second.number = count_ = count + 2;
+    return {first, second};
+  }
   std::size_t capacity() const noexcept { return mask_ + 1; }
   // All that were ever written. Those up to count() - capacity() are overwritten.
   std::uint64_t count() const noexcept { return count_; }

@@ -122,20 +122,24 @@ class Recorder final : private tiffany::detail::Observer {
 
   Known& known(TaskId task) noexcept {
     const std::size_t slot = task.slot() - 1;
-    if (slot < tasks_.size() && tasks_[slot].task == task) [[likely]]
+    if (slot < slots_ && tasks_[slot].task == task) [[likely]]
       return tasks_[slot];
     return unknown(task);
   }
   std::uint16_t class_of(const TaskRecord& task) noexcept;
   std::uint16_t class_named(std::string_view name);
   std::int64_t other_now() const;
-  // The next event of the ring. Each member is written once: half of a slice is this.
-  void slice_event(EventKind kind, TaskId task, const Known& of, std::int64_t at,
-                   std::int64_t duration, unsigned detail) noexcept;
+  // Each member is written once: half of a slice is this.
+  static void fill(Event& made, EventKind kind, TaskId task, std::uint16_t task_class,
+                   std::int64_t at, std::int64_t duration, unsigned detail,
+                   std::uint32_t ready) noexcept;
   Event& event(EventKind kind, TaskId task, const Known& of, std::int64_t at) noexcept;
   Known& unknown(TaskId task) noexcept;
-  void begin_slice(const TaskRecord& task, std::int64_t at) noexcept;
-  void end_slice(const TaskRecord& task, TaskState how, std::int64_t at) noexcept;
+  // `ready`: how many tasks are, after this.
+  void begin_slice(Event& made, const TaskRecord& task, std::int64_t at,
+                   std::uint32_t ready) noexcept;
+  void end_slice(Event& made, const TaskRecord& task, TaskState how, std::int64_t at,
+                 std::uint32_t ready) noexcept;
 
   Scheduler* scheduler_;
   RecorderOptions options_;
@@ -150,7 +154,8 @@ class Recorder final : private tiffany::detail::Observer {
   bool first_ = false;         // it is the first one of its task
   std::int64_t stopped_ = -1;  // when the slice before ended, in this turn
   Time turn_{};                // the time of the scheduler then
-  std::vector<Known> tasks_;   // by slots
+  std::vector<Known> tasks_;   // by slots,
+  std::size_t slots_ = 0;      // of which there are so many
   Known nowhere_;              // for a task that there was no memory for
   std::vector<ClassTimes> classes_;
   std::unordered_map<std::string, std::uint16_t> names_;

@@ -41,13 +41,22 @@ class TickRate {
 class TickClock {
  public:
   TickClock() noexcept;
-  std::int64_t now() noexcept;
+  std::int64_t now() noexcept {
+#if defined(__x86_64__)
+    const std::uint64_t ticks = __builtin_ia32_rdtsc();
+    std::int64_t ns = 0;
+    if (rate_.known(ticks, ns)) [[likely]]
+      return ns;
+#endif
+    return learn_now();
+  }
   // Whether the processor has a counter that can be used.
   bool counts_ticks() const noexcept { return counts_; }
 
  private:
+  std::int64_t learn_now() noexcept;
   bool counts_;
-  TickRate rate_;
+  TickRate rate_;  // without counts_ it learns nothing, and so never knows
 };
 
 }  // namespace tiffany::detail
