@@ -17,10 +17,23 @@ void TaskTable::abandon() noexcept {
 #endif
 }
 
+void TaskTable::grow_blocks() {
+  std::vector<std::byte*> more;
+  more.reserve(2 * blocks_.size() + 8);
+  more.assign(blocks_.begin(), blocks_.end());
+  growing_ = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  blocks_.swap(more);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  growing_ = false;
+}
+
 void TaskTable::grow() {
   // By a factor: one block at a time would copy the table for every 64 tasks.
-  if (blocks_.size() == blocks_.capacity()) blocks_.reserve(2 * blocks_.size() + 8);
+  if (blocks_.size() == blocks_.capacity()) grow_blocks();
   std::byte* block = arena_.reserve(kPerBlock * sizeof(TaskRecord));
+  growing_ = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   const auto first = static_cast<std::uint32_t>(blocks_.size()) * kPerBlock + 1;
   blocks_.push_back(block);
   // From the last to the first, so that ids come in the order of spawning.
@@ -29,6 +42,8 @@ void TaskTable::grow() {
     write(memory, Free{free_, TaskId(first + i, 1)});
     free_ = memory;
   }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  growing_ = false;
 }
 
 TaskRecord* TaskTable::find(TaskId id) const noexcept {

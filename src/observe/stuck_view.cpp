@@ -67,7 +67,7 @@ void StuckSlice::take(const Scheduler& scheduler, bool with_task) noexcept {
   if (runs && with_task) task.take(*running);
 }
 
-void StuckView::take(const Scheduler& scheduler) noexcept {
+bool StuckView::take(const Scheduler& scheduler) noexcept {
   now_ = scheduler.now();
   counters_ = scheduler.counters();
   live_ = scheduler.live_tasks();
@@ -75,7 +75,7 @@ void StuckView::take(const Scheduler& scheduler) noexcept {
   timers_ = scheduler.armed_timers();
   externals_ = scheduler.pending_externals();
   count_ = 0;
-  scheduler.for_each_task([this](const TaskRecord& task) {
+  return scheduler.for_each_whole_task([this](const TaskRecord& task) {
     if (count_ < tasks_.size()) tasks_[count_].take(task);
     ++count_;
   });

@@ -68,7 +68,8 @@ class StuckView {
  public:
   static constexpr std::size_t kMost = 500;
   StuckView() : tasks_(kMost) {}
-  void take(const Scheduler& scheduler) noexcept;
+  // False: the table of tasks is being changed, and only numbers were taken. Ask again.
+  bool take(const Scheduler& scheduler) noexcept;
   // As Scheduler::dump_text(), but for what calls say of themselves.
   std::string text() const;
 

@@ -22,6 +22,7 @@ namespace tiffany::observe {
 namespace {
 
 constexpr Duration kShortestLimit = std::chrono::milliseconds(4);
+constexpr int kMostTries = 20;                               // to see all tasks
 constexpr Duration kLongestPause = std::chrono::minutes(1);  // between two reports of one slice
 
 void warn_in_log(const std::string& text) {
@@ -47,7 +48,7 @@ class AskForDump final : public Message {
         answer_->text = scheduler.dump_text() + counters_text(scheduler.counters());
       } else {
         StuckView view;
-        view.take(scheduler);
+        static_cast<void>(view.take(scheduler));  // between two turns nothing is being changed
         answer_->text = view.text();
       }
     } catch (const std::bad_alloc&) {
@@ -81,21 +82,27 @@ struct Watchdog::Shared final : public tiffany::detail::Pulse {
     StuckView* view;
     bool whole;
     bool taken = false;
+    bool viewed = false;
 
     static void take(void* context) noexcept {
       auto& self = *static_cast<Request*>(context);
       const Scheduler* const scheduler = self.shared->scheduler;
       if (scheduler == nullptr || Scheduler::current() != scheduler) return;
       self.slice->take(*scheduler, self.whole);
-      if (self.view != nullptr) self.view->take(*scheduler);
+      if (self.view != nullptr) self.viewed = self.view->take(*scheduler);
       self.taken = true;
     }
   };
 
   bool interrupt(bool whole, StuckView* into) noexcept {
-    Request request{this, &slice, into, whole};
     const Duration patience = std::min<Duration>(options.limit_, std::chrono::milliseconds(100));
-    return probe.interrupt(&Request::take, &request, patience) && request.taken;
+    // A task that makes tasks without end is seldom met where the table of them grows.
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      Request request{this, &slice, into, whole};
+      if (!probe.interrupt(&Request::take, &request, patience) || !request.taken) return false;
+      if (into == nullptr || request.viewed) break;
+    }
+    return true;
   }
 
   // The debug information of the program is read once, which may take longer than a limit: so that

@@ -55,6 +55,45 @@ TEST(TaskId, I8_FirstTasksAreNumberedInTheOrderOfSpawning) {
   run_program(program);
 }
 
+// Of no engine.
+class BareRecord final : public TaskRecord {
+ public:
+  void* begin(Scheduler&) override { return nullptr; }
+  void drop_code() noexcept override {}
+  void drop_value() noexcept override {}
+  void visit_frames(FrameVisitor&) const override {}
+  void set_id(TaskId id) noexcept { id_ = id; }
+};
+
+TEST(TaskTable, ASignalHandlerSeesARecordOnlyWhenItHasItsId) {
+  Scheduler scheduler(Options().virtual_time());
+  TaskTable table(scheduler.arena());
+  const auto seen = [&] {
+    std::set<TaskId> ids;
+    EXPECT_TRUE(table.for_each_whole([&](TaskRecord& record) { ids.insert(record.id()); }));
+    return ids;
+  };
+  const TaskTable::Slot first = table.take();
+  auto* const one = new (first.memory) BareRecord();
+  EXPECT_TRUE(seen().empty());
+  one->set_id(first.id);
+  EXPECT_EQ(seen(), std::set{first.id});
+  const TaskTable::Slot second = table.take();
+  new (second.memory) BareRecord();
+  EXPECT_EQ(seen(), std::set{first.id});
+  table.give_back(second.memory, second.id);
+  table.give_back(first.memory, first.id);
+  EXPECT_TRUE(seen().empty());
+  const TaskTable::Slot again = table.take();
+  ASSERT_EQ(again.memory, first.memory);
+  auto* const next = new (again.memory) BareRecord();
+  next->set_id(first.id);  // what the memory had before
+  EXPECT_TRUE(seen().empty());
+  next->set_id(again.id);
+  EXPECT_EQ(seen(), std::set{again.id});
+  table.give_back(again.memory, again.id);
+}
+
 TEST(TaskTable, I8_FindKnowsATaskWhileItLivesOrAHandleDoes) {
   Scheduler scheduler(Options().virtual_time());
   auto handle = scheduler.spawn(seven);

@@ -270,6 +270,34 @@ TEST_F(WatchdogThread, TheDumpOfAStuckLoopHasItsTasksAndWhatTheyWaitFor) {
   scheduler.run();
 }
 
+TEST_F(WatchdogThread, ATaskThatMakesTasksWithoutEndCanBeLookedAtInTheMiddle) {
+  Scheduler scheduler(quiet());
+  Watchdog watchdog(scheduler, by_hand().limit(4ms));
+  scheduler
+      .spawn([]() -> Task<void> {
+        say_stuck();
+        for (int i = 0; i < 100'000 && !over.load(); ++i) {
+          static_cast<void>(spawn([]() -> Task<void> { co_return; }));
+        }
+        EXPECT_TRUE(hangs_until(over));
+        co_return;
+      })
+      .named("spawning");
+  int seen = 0;
+  std::thread other([&] {
+    wait_until_stuck();
+    // Where the machine is busy, the thread may not answer in time.
+    for (int tries = 0; tries < 200 && seen < 5; ++tries) {
+      watchdog.dump();
+      seen += has(dumps.last(), "\"spawning\"") ? 1 : 0;
+    }
+    over = true;
+  });
+  scheduler.run();
+  other.join();
+  EXPECT_EQ(seen, 5) << dumps.last();
+}
+
 TEST_F(WatchdogThread, ALoopThatIsNotStuckMakesTheDumpItself) {
   Scheduler scheduler(quiet());
   Watchdog watchdog(scheduler, by_hand().limit(10s));

@@ -101,6 +101,10 @@ class Scheduler : private detail::Loop {
   bool has_forgotten(TaskId id) const noexcept { return tasks_.was_given_back(id); }
   template <class Visit>
   void for_each_task(Visit visit) const;
+  // The same for a signal handler on the thread of the scheduler, which may have interrupted it
+  // anywhere: a task that is just being made is left out. False: ask again.
+  template <class Visit>
+  bool for_each_whole_task(Visit visit) const;
 
   // ---- Reports ----
 

@@ -1,6 +1,7 @@
 // The slots that task records live in: found by number, reused under a new generation.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,6 +38,8 @@ class TaskTable {
       grow();
     std::byte* memory = free_;
     const Free free = read(memory);
+    making_ = free.id;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     free_ = free.next;
     unpoison(memory);
     ++live_;
@@ -74,6 +77,23 @@ class TaskTable {
       return false;
     }));
   }
+  // The same from a signal handler that has interrupted any of these functions, or the code that
+  // makes a record of what take() gave. Leaves out a record that does not have its id yet. False:
+  // the table grows just now, and nothing was visited.
+  template <class Visit>
+  bool for_each_whole(Visit visit) const {
+    if (growing_) return false;
+    std::uint32_t slot = 0;
+    for (std::byte* block : blocks_) {
+      for (std::uint32_t i = 0; i < kPerBlock; ++i) {
+        std::byte* memory = block + i * sizeof(TaskRecord);
+        ++slot;
+        if (!is_live(memory)) continue;
+        if (slot != making_.slot() || record_in(memory)->id() == making_) visit(*record_in(memory));
+      }
+    }
+    return true;
+  }
   // The first record, in the order of the slots, of which this is true; null when there is none.
   template <class Predicate>
   TaskRecord* find_if(Predicate predicate) const {
@@ -106,6 +126,7 @@ class TaskTable {
   static void write(std::byte* memory, const Free& free) noexcept {
     const std::uintptr_t mark = 0;
     std::memcpy(memory, &mark, sizeof mark);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // for_each_whole: first it is free
     std::memcpy(memory + sizeof(void*), &free, sizeof free);
   }
   static bool is_live(const std::byte* memory) noexcept {
@@ -119,10 +140,15 @@ class TaskTable {
   static void poison(std::byte* memory) noexcept;
   static void unpoison(std::byte* memory) noexcept;
   void grow();
+  void grow_blocks();
 
   Arena& arena_;
   std::byte* free_ = nullptr;
   std::size_t live_ = 0;
+  // For for_each_whole. A record in the slot of making_ is whole when it has that id: ids are given
+  // to records last.
+  TaskId making_;
+  bool growing_ = false;
   std::vector<std::byte*> blocks_;
 };
 

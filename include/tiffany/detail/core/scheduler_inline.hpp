@@ -2,6 +2,7 @@
 // needs inline.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstdint>
 #include <memory>
@@ -199,6 +200,7 @@ Record& Scheduler::make_record(const Scope& scope, std::uint8_t priority, Args&&
     limits_.deny_memory(scope, *arena_);
   }
   reservation.keep();
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // TaskTable::for_each_whole: the id last
   record->id_ = slot.id;
   return *record;
 }
@@ -264,6 +266,13 @@ void Scheduler::for_each_call(Visit visit) const {
 template <class Visit>
 void Scheduler::for_each_task(Visit visit) const {
   tasks_.for_each([&](TaskRecord& task) {
+    if (!task.settled()) visit(task);
+  });
+}
+
+template <class Visit>
+bool Scheduler::for_each_whole_task(Visit visit) const {
+  return tasks_.for_each_whole([&](TaskRecord& task) {
     if (!task.settled()) visit(task);
   });
 }
