@@ -7,6 +7,7 @@
 #include "core/inline_order.hpp"
 #include "core/teardown.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/core/close_first.hpp"
 #include "tiffany/core/deadlock.hpp"
 #include "tiffany/core/site.hpp"
 #include "tiffany/core/world.hpp"
@@ -115,6 +116,7 @@ Scheduler::~Scheduler() {
   if (pulse_ != nullptr) std::exchange(pulse_, nullptr)->scheduler_gone();
   inbox_->close();
   while (ExternalEntry* const entry = externals_.pop()) entry->scheduler_gone();
+  while (CloseFirst* const open = close_first_.pop()) open->scheduler_gone();
   tasks_.abandon();  // the records that handles still hold keep the arena
 }
 

@@ -124,6 +124,7 @@ void HostCore::require_alive(const HostedTask& task, std::string_view what) cons
 // As in a crash, but for the code of steps, whose destructors run.
 void HostCore::abandon() noexcept {
   abandoned = true;
+  closed();
   if (store != nullptr) store->abandon();
   alarms.stop();
   for (HostedTask* entry : tasks) {
@@ -154,6 +155,12 @@ Task<void> HostCore::close_now() {
   for (HostedTask* entry : tasks) runs.leave(*entry);
   co_await store->close();  // it stays, for those who are on their way to it
   closed_ = true;
+  closed();
 }
+
+Handle<void> HostCore::begin_close() {
+  return scheduler->spawn(&HostCore::close_kept, shared_from_this()).named("close the host");
+}
+Task<void> HostCore::close_kept(std::shared_ptr<HostCore> host) { co_await host->close(); }
 
 }  // namespace tiffany

@@ -23,11 +23,12 @@
 #include "durable/search.hpp"
 #include "durable/starts.hpp"
 #include "durable/step_callers.hpp"
+#include "tiffany/core/close_first.hpp"
 #include "tiffany/durable/host.hpp"
 
 namespace tiffany {
 
-class HostCore : public std::enable_shared_from_this<HostCore> {
+class HostCore final : public std::enable_shared_from_this<HostCore>, public CloseFirst {
  public:
   HostCore(const Registry& types, wal::LogOptions log, HostOptions options);
   ~HostCore();
@@ -90,11 +91,13 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
 
   // ---- Going ----
   Task<void> close();
+  Handle<void> begin_close() override;
   // The host is gone: what runs ends where it is.
   void abandon() noexcept;
 
  private:
   Task<void> close_now();
+  static Task<void> close_kept(std::shared_ptr<HostCore> host);
   bool closed_ = false;
 };
 

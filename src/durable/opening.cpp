@@ -67,6 +67,7 @@ Task<Recovery> Opening::open() {
   // Nobody else appends from here on. The seed of ids is drawn after that, because the epoch is
   // part of the seed.
   host_.store = co_await wal::claim_store(host_.log_options);
+  host_.opened(host_.scheduler->close_first());
   draw_seed();
   note_found();
   for (wal::StoredTask* task : host_.store->list()) host_.tasks.add(*task);

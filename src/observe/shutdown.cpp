@@ -6,6 +6,7 @@
 
 #include "tiffany/base/time_text.hpp"
 #include "tiffany/core/await_stack.hpp"
+#include "tiffany/core/close_first.hpp"
 #include "tiffany/core/scope.hpp"
 #include "tiffany/core/site.hpp"
 #include "tiffany/core/sleep.hpp"
@@ -119,30 +120,49 @@ void Shutdown::look(Scheduler& scheduler) {
 
 Task<bool> Shutdown::wait_for_all(Time deadline, bool also_daemons) {
   Scheduler& scheduler = *Scheduler::current();
-  std::size_t rounds = 0;
+  rounds_ = 0;
   for (;;) {
     std::vector<TaskId> left;
     scheduler.for_each_task([&](const TaskRecord& task) {
       if (!is_spared(task) && (also_daemons || !task.daemon())) left.push_back(task.id());
     });
     if (left.empty()) co_return true;
-    // One after the other; what they have spawned meanwhile is looked for afterwards.
-    for (std::size_t at = 0; at < left.size();) {
-      TaskRecord* const task = scheduler.find(left[at]);
-      if (task == nullptr || task->settled()) {
-        ++at;
-        continue;
-      }
-      if (hurried_ || scheduler.now() >= deadline) co_return false;
-      if (scheduler.virtual_time() && scheduler.ready_len() > 0) {
-        if (++rounds > kRounds) co_return false;
-        co_await yield();
-        continue;
-      }
-      rounds = 0;
-      co_await Wait(*this, *task, deadline);
-    }
+    // What they have spawned meanwhile is looked for afterwards.
+    const bool ended = co_await wait_for_each(&left, deadline);
+    if (!ended) co_return false;
   }
+}
+
+// One after the other.
+Task<bool> Shutdown::wait_for_each(const std::vector<TaskId>* tasks, Time deadline) {
+  Scheduler& scheduler = *Scheduler::current();
+  for (std::size_t at = 0; at < tasks->size();) {
+    TaskRecord* const task = scheduler.find((*tasks)[at]);
+    if (task == nullptr || task->settled()) {
+      ++at;
+      continue;
+    }
+    if (hurried_ || scheduler.now() >= deadline) co_return false;
+    if (scheduler.virtual_time() && scheduler.ready_len() > 0) {
+      if (++rounds_ > kRounds) co_return false;
+      co_await yield();
+      continue;
+    }
+    rounds_ = 0;
+    co_await Wait(*this, *task, deadline);
+  }
+  co_return true;
+}
+
+// What is not closed in time is cancelled with everything else.
+Task<void> Shutdown::close_first(Time deadline) {
+  std::vector<TaskId> closing;
+  for (CloseFirst* each = Scheduler::current()->close_first().first(); each != nullptr;
+       each = each->next) {
+    closing.push_back(each->begin_close().id());
+  }
+  rounds_ = 0;
+  co_await wait_for_each(&closing, deadline);
 }
 
 void Shutdown::cancel_all(Scheduler& scheduler) {
@@ -187,7 +207,6 @@ Task<ShutdownReport> Shutdown::run() {
   }
   const Time begun = scheduler.deadline_in(Duration::zero());
   const Counters before = scheduler.counters();
-  scheduler.refuse_new_tasks();
   look(scheduler);
   if (options_.pal != nullptr) {
     const PalEvent event(Uuid(), stage::kShutdownBegin, options_.reason, PalKind::runtime);
@@ -196,7 +215,10 @@ Task<ShutdownReport> Shutdown::run() {
       data.member("deadline_vt", (begun + options_.drain).time_since_epoch().count());
     });
   }
-  co_await wait_for_all(scheduler.deadline_in(options_.drain), false);
+  const Time drained = scheduler.deadline_in(options_.drain);
+  co_await close_first(drained);
+  scheduler.refuse_new_tasks();
+  co_await wait_for_all(drained, false);
   hurried_ = false;
   cancel_all(scheduler);
   const bool all = co_await wait_for_all(scheduler.deadline_in(options_.unwind), true);

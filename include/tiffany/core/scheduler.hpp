@@ -144,6 +144,8 @@ class Scheduler : private detail::Loop {
   // scopes are a part of work that has begun, and go on. See observe/shutdown.hpp.
   void refuse_new_tasks(bool refuse = true) noexcept;
   bool refuses_new_tasks() const noexcept { return root_.refusing_; }
+  // What a shutdown closes before that, in this order; see core/close_first.hpp.
+  IntrusiveList<CloseFirst>& close_first() noexcept { return close_first_; }
   void log(std::string_view message) noexcept { reports_.log(message); }
   detail::Reports& reports() noexcept { return reports_; }
 

@@ -8,22 +8,25 @@
 //   }
 //
 // What it does:
-//   1. spawns into the root scope are refused from now on (SpawnDenied, Limit::shutdown); tasks
-//      that a scope belongs to may go on spawning into it;
-//   2. tasks have ShutdownOptions::drain to finish by themselves; daemons are not waited for;
+//   1. hosts of durable tasks that are open are closed: their tasks stop where they wait, and go on
+//      in the next host. Then spawns into the root scope are refused (SpawnDenied,
+//      Limit::shutdown); tasks that a scope belongs to may go on spawning into it;
+//   2. tasks have ShutdownOptions::drain, from the beginning of step 1, to finish by themselves;
+//      daemons are not waited for;
 //   3. whatever is left is cancelled, CancelCause::shutdown with the reason, and has
 //      ShutdownOptions::unwind to end;
 //   4. what has not ended then is abandoned: Scheduler::run() returns when its turn is over, and
 //      the destructor of the scheduler drops it by force.
 //
 // The task that calls this, and those whose scopes it is in, are not shut down. A second signal, or
-// Shutdown::hurry(), ends step 2 at once; a third one ends step 3.
+// Shutdown::hurry(), ends steps 1 and 2 at once; a third one ends step 3.
 //
 // Under a virtual clock time does not pass while tasks are ready. There a step also ends when tasks
 // have been ready for Shutdown::kRounds rounds.
 //
-// Cancel of the one who calls. Before start: nothing has happened. While parked: thrown; new work
-// stays refused, and the tasks go on. After completion: the report is delivered first.
+// Cancel of the one who calls. Before start: nothing has happened. While parked: thrown; hosts are
+// closed and new work is refused as far as that has come, and the tasks go on. After completion:
+// the report is delivered first.
 #pragma once
 
 #include <cstddef>
@@ -101,6 +104,8 @@ class Shutdown {
   void look(Scheduler& scheduler);
   // Waits until those tasks have ended, or the step is over. True: they have.
   Task<bool> wait_for_all(Time deadline, bool also_daemons);
+  Task<bool> wait_for_each(const std::vector<TaskId>* tasks, Time deadline);
+  Task<void> close_first(Time deadline);
   void cancel_all(Scheduler& scheduler);
   ShutdownReport report(Scheduler& scheduler, const Counters& before);
 
@@ -108,6 +113,7 @@ class Shutdown {
   std::vector<TaskId> spared_;
   std::vector<Kept> kept_;
   std::uint64_t there_ = 0;
+  std::size_t rounds_ = 0;  // under a virtual clock: how often tasks were ready
   bool hurried_ = false;
   Wait* waiting_ = nullptr;
 };

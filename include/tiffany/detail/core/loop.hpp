@@ -32,6 +32,7 @@
 
 namespace tiffany {
 
+class CloseFirst;
 struct DebugLayout;
 class InlineOrder;
 
@@ -157,6 +158,7 @@ class Loop {
   std::uint64_t daemons_cancelled_ = 0;  // how many tasks had been spawned when they last were
   std::size_t pending_externals_ = 0;
   IntrusiveList<ExternalEntry> externals_;
+  IntrusiveList<CloseFirst> close_first_;
   mutable TaskId waits_for_outside_;  // a task that did when they were last looked for
   std::vector<TaskId> unraised_;      // spawned since Dependencies::raise_chains was last called
   std::vector<EngineState::Kept> engine_states_;
