@@ -63,7 +63,7 @@ namespace tiffany {
   X(line_too_long, 204, "a line was longer than its reader allows")                          \
   X(value_not_encoded, 205, "the codec of a log refuses a value that is to be recorded")     \
   X(value_not_decoded, 206, "a recorded value needs another codec or key, or was changed")   \
-  X(call_refused, 207, "an interceptor of a host refused a start, a signal or a step")       \
+  X(call_refused, 207, "an interceptor of a host refused a start, signal, update or step")   \
   X(tls_failed, 210, "a TLS handshake failed, or a TLS stream broke")                        \
   X(tls_refused, 211, "the certificate of the other side was refused")                       \
   X(tls_truncated, 212, "a TLS stream ended without its other side having said so")          \
