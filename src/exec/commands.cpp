@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/command_files.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
@@ -26,63 +27,6 @@
 
 namespace tiffany::exec {
 namespace {
-
-constexpr std::size_t kMostOfAFile = std::size_t{4} << 20;
-
-// None: there is no such file. A command may have put anything into its directory: what is no file
-// is refused, and neither opened with a wait nor followed.
-std::optional<Descriptor> open_plain(const std::string& path) {
-  WorldFiles& files = World::current().files();
-  Descriptor file(files.open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  if (!file) {
-    if (errno == ENOENT || errno == ENOTDIR || errno == ESRCH) return std::nullopt;
-    throw_io_error("open", path);
-  }
-  struct stat about{};
-  if (files.status(file.fd(), about) != 0) throw_io_error("look at", path);
-  if (!S_ISREG(about.st_mode)) {
-    throw Error(Errc::command_damaged, path + " is no file, and is not read.");
-  }
-  return file;
-}
-
-// These files are small and were written a moment ago, or are in /proc: reading them here is
-// shorter than handing it over.
-std::optional<std::string> small_file(const std::string& path) {
-  const std::optional<Descriptor> file = open_plain(path);
-  if (!file) return std::nullopt;
-  std::string text;
-  std::string room(std::size_t{64} * 1024, '\0');
-  while (text.size() < kMostOfAFile) {
-    const ssize_t n = World::current().files().read(
-        file->fd(), room.data(), std::min(room.size(), kMostOfAFile - text.size()));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == ESRCH) return std::nullopt;  // a process that has ended, in /proc
-    if (n < 0) throw_io_error("read", path);
-    if (n == 0) break;
-    text.append(room, 0, static_cast<std::size_t>(n));
-  }
-  return text;
-}
-
-bool exists(const std::string& path) {
-  return World::current().files().access(path.c_str(), F_OK) == 0 ||
-         (errno != ENOENT && errno != ENOTDIR);
-}
-bool has_begun(const std::string& at) { return exists(at + "/supervisor"); }
-
-template <class T>
-std::optional<T> record_in(const std::string& path) {
-  const std::optional<std::string> text = small_file(path);
-  if (!text) return std::nullopt;
-  try {
-    return from_json<T>(*text);
-  } catch (const Error& error) {
-    throw Error(Errc::command_damaged,
-                "The file " + path + " is damaged: " + error.what() +
-                    " Nobody knows how the command ended. Remove its directory to forget it.");
-  }
-}
 
 bool is_of_this_boot(const SupervisorMark& mark) {
   const std::string id = small_file("/proc/sys/kernel/random/boot_id").value_or(std::string());
@@ -207,36 +151,6 @@ Task<void> call_supervisor(Command command, std::string input) {
               "The command in " + at + " has begun, and its end cannot be taken: " + error.what());
 }
 
-bool is_unneeded(const std::string& at, const Commands::Needed& needed) {
-  const bool ended = exists(at + "/exit.json");
-  if (has_begun(at) && !ended) return false;  // it runs, or its task settles it
-  const auto spec = record_in<CommandSpec>(at + "/spec.json");
-  const std::optional<Uuid> owner =
-      spec && spec->owner ? Uuid::parse(*spec->owner) : std::optional<Uuid>();
-  if (!owner) return false;
-  const auto end = record_in<CommandResult>(at + "/exit.json");
-  return !needed(*owner, end ? end->ended_us : 0);
-}
-
-// One that cannot be removed does not keep the others.
-struct Removal {
-  std::size_t done = 0;
-  std::size_t failed = 0;
-  std::string problem{};
-
-  void fail(const Error& error) {
-    ++failed;
-    if (problem.empty()) problem = error.what();
-  }
-  std::size_t count() const {
-    if (failed == 0) return done;
-    throw Error(
-        Errc::command_failed,
-        std::to_string(failed) + " of " + std::to_string(failed + done) +
-            " commands that nobody needs any more could not be removed. The first: " + problem);
-  }
-};
-
 }  // namespace
 
 Task<CommandResult> Commands::run(Uuid id, CommandSpec spec) {
@@ -338,58 +252,6 @@ Task<std::string> Commands::read(Uuid id, CommandFile which, std::size_t most) {
 
 Task<void> Commands::forget(Uuid id) {
   co_await call_supervisor(Command(program_).arg("forget").arg(directory_ + "/" + id.text()), "");
-}
-
-// What has neither begun nor ended by itself is ended first, so that nothing of it goes on.
-Task<void> Commands::end_and_forget(Uuid id) {
-  const std::string at = directory_ + "/" + id.text();
-  if (has_begun(at) && !exists(at + "/exit.json")) {
-    const auto spec = record_in<CommandSpec>(at + "/spec.json");
-    co_await stop(id);
-    if (spec) static_cast<void>(co_await run(id, *spec));
-  }
-  co_await forget(id);
-}
-
-Task<std::vector<Uuid>> Commands::all() const {
-  std::vector<Uuid> ids;
-  if (!exists(directory_)) co_return ids;
-  const std::vector<DirectoryEntry> entries = co_await list_directory(directory_);
-  for (const DirectoryEntry& entry : entries) {
-    if (const std::optional<Uuid> id = Uuid::parse(entry.name())) ids.push_back(*id);
-  }
-  co_return ids;
-}
-
-Task<std::size_t> Commands::sweep(std::set<Uuid> keep) {
-  Removal removal;
-  const std::vector<Uuid> ids = co_await all();
-  for (const Uuid& id : ids) {
-    if (keep.count(id) != 0) continue;
-    try {
-      co_await end_and_forget(id);
-      ++removal.done;
-    } catch (const Error& error) {
-      removal.fail(error);
-    }
-  }
-  co_return removal.count();
-}
-
-Task<std::size_t> Commands::forget_unneeded(Needed needed) {
-  Removal removal;
-  const std::vector<Uuid> ids = co_await all();
-  for (const Uuid& id : ids) {
-    co_await yield();  // there may be very many
-    try {
-      if (!is_unneeded(directory_ + "/" + id.text(), needed)) continue;
-      co_await forget(id);
-      ++removal.done;
-    } catch (const Error& error) {
-      removal.fail(error);
-    }
-  }
-  co_return removal.count();
 }
 
 }  // namespace tiffany::exec

@@ -27,14 +27,24 @@ Task<std::size_t> forget_old_commands(exec::Commands& commands, Host& host,
   co_return co_await commands.forget_unneeded(needed);
 }
 
+Task<std::size_t> stop_orphans(exec::Commands& commands, Host& host) {
+  const bool damaged = !host.store().found().unresolved.empty();
+  const exec::Commands::Ended ended = [&host, damaged](const Uuid& owner) {
+    const std::optional<DurableInfo> info = host.info(owner);
+    return info ? info->status >= DurableStatus::completed : !damaged;
+  };
+  co_return co_await commands.stop_those_of(ended);
+}
+
 Task<void> forget_old_commands_hourly(exec::Commands* commands, Host* host, std::uint64_t days) {
   std::optional<std::chrono::seconds> kept;
   if (days > 0) kept = std::chrono::hours(24) * days;
   for (;;) {
     try {
+      co_await stop_orphans(*commands, *host);
       co_await forget_old_commands(*commands, *host, kept);
     } catch (const Error& error) {
-      observe::log::warn("directories of commands were not removed", {{"error", error.what()}});
+      observe::log::warn("commands that nobody needs were not removed", {{"error", error.what()}});
     }
     co_await sleep(std::chrono::hours(1));
   }

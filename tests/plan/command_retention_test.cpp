@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "exec/exec_world.hpp"
+#include "tiffany/plan/run.hpp"
 #include "tiffany/wal/log_options.hpp"
 
 namespace tiffany {
@@ -77,6 +78,58 @@ TEST_F(CommandRetention, CommandsGoWithTheirTasksAndCompletedOnesWithTheirAge) {
   EXPECT_TRUE(there("of nobody"));
   EXPECT_FALSE(there("never begun"));
   EXPECT_TRUE(there("runs"));
+}
+
+// The plan has a command with a shell and a child of its own, and a sub-plan with one more.
+TEST_F(CommandRetention, WhatAPlanRanDoesNotGoOnWhenThePlanWasKilled) {
+  const Fifo fifo(at("fifo"));
+  const std::string inner = "steps: [{name: b, grace: 100ms, shell: true, env: {F: " + fifo.path() +
+                            "}, run: 'echo $$ > $F; sleep 1000'}]";
+  const plan::Checked checked =
+      plan::check("steps:\n- {name: a, grace: 100ms, shell: true, env: {F: " + fifo.path() +
+                      "}, run: 'sleep 1000 & echo $! > $F; wait'}\n- {name: p, plan: p.yaml}",
+                  "plan.yaml", {{"p.yaml", inner}});
+  ASSERT_EQ(checked.text(), "");
+  exec::Commands all = commands();
+  plan::PlanServices services(all);
+  Registry types;
+  plan::add_plans(types, services);
+  std::vector<pid_t> processes;
+  program([&]() -> Task<void> {
+    Host host(types, wal::LogOptions(at("wal")));
+    co_await host.open();
+    co_await host.start_as(id_of("plan"), plan::kPlanType, *checked.plan, plan::Values());
+    for (int i = 0; i < 2; ++i) {
+      const std::string line = co_await offload([&] { return fifo.line(); });
+      processes.push_back(std::atoi(line.c_str()));
+    }
+    co_await host.kill(id_of("plan"), "enough");
+    EXPECT_EQ(co_await plan::stop_orphans(all, host), 1u);  // the sub-plan has stopped its own
+    co_await host.close();
+  });
+  for (const pid_t process : processes) {
+    EXPECT_GT(process, 1);
+    EXPECT_TRUE(ends(process));
+  }
+}
+
+TEST_F(CommandRetention, CommandsOfTasksThatGoOnAreNotStopped) {
+  Registry types;
+  types.add("succeed", 1, succeed);
+  exec::Commands all = commands();
+  CommandSpec spec({"true"});
+  spec.owner = id_of("paused").text();
+  put(file_of(id_of("runs"), "spec.json"), to_json(spec));
+  put(file_of(id_of("runs"), "supervisor"), "{}");
+  put_command("ended", "nobody knows", 1h);
+  program([&]() -> Task<void> {
+    Host host(types, wal::LogOptions(at("wal")));
+    co_await host.open();
+    co_await host.start_as(id_of("paused"), "succeed");
+    co_await host.pause(id_of("paused"));
+    EXPECT_EQ(co_await plan::stop_orphans(all, host), 0u);
+    co_await host.close();
+  });
 }
 
 }  // namespace command_retention_test

@@ -83,6 +83,10 @@ class Commands final : public CommandRunner {
   // failures are as those of sweep().
   using Needed = std::function<bool(const Uuid& owner, std::int64_t ended_us)>;
   Task<std::size_t> forget_unneeded(Needed needed);
+  // Stops what has not ended and has an owner that has, as `ended` says. Gives how many were asked
+  // to end now; failures are as those of sweep(). Cancel: some were asked.
+  using Ended = std::function<bool(const Uuid& owner)>;
+  Task<std::size_t> stop_those_of(Ended ended);
 
  private:
   struct Starting {
