@@ -10,6 +10,7 @@
 #include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"
+#include "tiffany/durable/rejected.hpp"
 
 namespace tiffany {
 
@@ -133,6 +134,13 @@ static void require_value_of(const PromiseSlot& slot, const std::string& value) 
   }
 }
 
+// What a broken promise throws, as the log has it.
+static detail::FailurePtr rejection() {
+  auto failure = std::make_shared<detail::Failure>();
+  failure->type = kRejectedType;
+  return failure;
+}
+
 Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success, Actor actor) {
   detail::require_actor(actor);
   if (success) {
@@ -150,6 +158,7 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success,
       if (first) {
         slot.completion = std::make_shared<detail::TaskMail>();
         slot.completion->members = records::members_of(actor);
+        if (!success) slot.failure = rejection();
         slot.flow.settle(slot, RecordType::Approval, std::move(value), !success, false,
                          slot.completion);
         if (host_.store->sealed()) std::rethrow_exception(host_.store->why_sealed());
@@ -186,7 +195,8 @@ Task<bool> PromiseTable::complete(Uuid promise, std::string value, bool success,
     const Changing changing(*there.task, host_.changed);
     if (success) host_.require_codec_of(*there.task, "Host::complete");
     std::string payload;
-    records::Result::write(payload, *host_.store, there.promise->name, value, !success);
+    records::Result::write(payload, *host_.store, there.promise->name, value, !success,
+                           success ? nullptr : rejection().get());
     payload += records::members_of(actor);
     // Before the suspension: two who keep it at once must not both be the first.
     there.promise->kept = true;
