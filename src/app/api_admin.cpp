@@ -37,7 +37,6 @@ namespace calls {
 Task<Response> info(ApiCall& call) {
   const Api& api = call.api;
   const std::int64_t now = World::current().wall_clock_us().value_or(0);
-  const StatusCounts counts = api.parts.host.counts();
   co_return json_answer(200, json_text([&](JsonWriter& out) {
                           out.begin_object();
                           out.member("name", api.parts.app.name());
@@ -50,13 +49,7 @@ Task<Response> info(ApiCall& call) {
                           out.member("you", call.who().name);
                           out.member("role", name_of(call.who().role));
                           out.member("recovery", api.recovery);
-                          out.key("counts");
-                          out.begin_object();
-                          for (std::size_t i = 0; i < StatusCounts::kStatuses; ++i) {
-                            const auto each = static_cast<DurableStatus>(i);
-                            out.member(tiffany::name_of(each), counts[each]);
-                          }
-                          out.end_object();
+                          write_counts(out, api.parts.host.counts());
                           out.end_object();
                         }));
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/api.hpp"
+#include "serve/comma_list.hpp"
 #include "tiffany/serve/websocket.hpp"
 #include "tiffany/structure/blocks.hpp"
 #include "tiffany/structure/combine.hpp"
@@ -22,11 +23,7 @@ observe::PalFilter pal_filter_of(const ApiCall& call) {
   const auto kinds = call.query("kind");
   if (!kinds) return filter;
   filter.agent = filter.runtime = filter.sched = false;
-  std::string_view rest = *kinds;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    const std::string_view word = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for_each_listed(*kinds, [&](std::string_view word) {
     if (word == "agent") {
       filter.agent = true;
     } else if (word == "runtime") {
@@ -36,7 +33,7 @@ observe::PalFilter pal_filter_of(const ApiCall& call) {
     } else {
       throw HttpError(400, "kind has \"" + std::string(word) + "\": say agent, runtime or sched.");
     }
-  }
+  });
   return filter;
 }
 

@@ -5,6 +5,7 @@
 
 #include "app/cli.hpp"
 #include "app/commands.hpp"
+#include "serve/comma_list.hpp"
 #include "tiffany/structure/blocks.hpp"
 
 namespace tiffany::app {
@@ -63,12 +64,9 @@ complete -c PROGRAM -f -a '(__PROGRAM_complete)'
 
 const CliOption* option_named(std::span<const CliOption> options, std::string_view word) {
   for (const CliOption& option : options) {
-    std::string_view rest = option.flags;
-    while (!rest.empty()) {
-      const std::string_view flag = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(rest.size(), flag.size() + 1));
-      if (flag == word) return &option;
-    }
+    bool named = false;
+    for_each_listed(option.flags, [&](std::string_view flag) { named |= flag == word; });
+    if (named) return &option;
   }
   return nullptr;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "serve/comma_list.hpp"
 #include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
@@ -95,14 +96,8 @@ void Doors::allow_hosts(Access& access) const {
   const std::string own = host_of(tcp_.local());
   access.allow_host(own);
   if (is_loopback(own)) access.allow_host("localhost");
-  std::string_view rest = settings_.text("hosts");
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    std::string_view name = rest.substr(0, end);
-    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-    if (!name.empty()) access.allow_host(std::string(name.substr(0, name.find(' '))));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for_each_listed(settings_.text("hosts"),
+                  [&](std::string_view name) { access.allow_host(std::string(name)); });
 }
 
 void Doors::serve(Scope& all, http::Server& server) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/api.hpp"
+#include "serve/comma_list.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -46,12 +47,7 @@ void write_parameters(JsonWriter& out, const Route& route) {
     write_parameter(out, path.substr(open + 1, close - open - 1), "path");
     path.remove_prefix(close);
   }
-  std::string_view rest = route.query;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    write_parameter(out, rest.substr(0, end), "query");
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for_each_listed(route.query, [&](std::string_view name) { write_parameter(out, name, "query"); });
   out.end_array();
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "serve/comma_list.hpp"
+
 namespace tiffany::http {
 
 namespace {
@@ -64,18 +66,12 @@ std::optional<std::string_view> Headers::find(std::string_view name) const noexc
 }
 
 bool Headers::has_word(std::string_view name, std::string_view word) const noexcept {
+  bool found = false;
   for (const auto& [key, value] : all_) {
     if (!same_name(key, name)) continue;
-    std::string_view rest = value;
-    while (!rest.empty()) {
-      std::string_view part = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-      while (!part.empty() && (part.front() == ' ' || part.front() == '\t')) part.remove_prefix(1);
-      while (!part.empty() && (part.back() == ' ' || part.back() == '\t')) part.remove_suffix(1);
-      if (same_name(part, word)) return true;
-    }
+    for_each_listed(value, [&](std::string_view part) { found |= same_name(part, word); });
   }
-  return false;
+  return found;
 }
 
 std::string_view Request::path() const noexcept {
