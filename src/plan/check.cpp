@@ -1,13 +1,12 @@
 #include "tiffany/plan/check.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <tuple>
 
 #include "plan/check_step.hpp"
 #include "plan/document.hpp"
 #include "plan/reader.hpp"
+#include "plan/sub_plans.hpp"
 #include "tiffany/base/cron.hpp"
 #include "tiffany/base/error.hpp"
 
@@ -16,41 +15,16 @@ namespace {
 
 const std::vector<std::string_view> kTypes = {"string", "integer", "number", "boolean"};
 
-// Why a text is no value of the type; empty: it is one.
-std::string type_problem(const Param& param, const std::string& value) {
-  bool fits = true;
-  if (param.type == "integer") {
-    std::int64_t number = 0;
-    const char* const last = value.data() + value.size();
-    const auto [end, error] = std::from_chars(value.data(), last, number);
-    fits = error == std::errc() && end == last;
-  } else if (param.type == "number") {
-    char* end = nullptr;
-    std::strtod(value.c_str(), &end);
-    fits = !value.empty() && *end == '\0';
-  } else if (param.type == "boolean") {
-    fits = value == "true" || value == "false";
-  }
-  const std::string of = "The parameter \"" + param.name + "\" ";
-  if (!fits) return of + "is of the type " + param.type + ", and \"" + value + "\" is not.";
-  if (value.find('\0') != std::string::npos) return of + "has a zero byte.";
-  const std::vector<std::string>& choices = param.choices;
-  if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) {
-    return "";
-  }
-  std::string all;
-  for (const std::string& choice : choices) all += (all.empty() ? "" : ", ") + choice;
-  return of + "is one of " + all + ", and not \"" + value + "\".";
-}
-
 class PlanReader {
  public:
-  explicit PlanReader(std::vector<Mistake>& mistakes) : in_(mistakes) {}
+  PlanReader(std::vector<Mistake>& mistakes, SubPlans& sub_plans)
+      : in_(mistakes), sub_plans_(sub_plans) {}
 
   Plan read(const Node& root) {
-    if (!in_.require_map(root, "The plan",
-                         {"name", "about", "params", "env", "secrets", "directory", "timeout",
-                          "retry", "at_once", "steps", "on_failure", "finally", "schedule"})) {
+    if (!in_.require_map(
+            root, "The plan",
+            {"name", "about", "params", "env", "secrets", "directory", "timeout", "retry",
+             "at_once", "steps", "on_failure", "finally", "schedule", "outputs"})) {
       return plan_;
     }
     const auto on = [&](const char* key, auto f) {
@@ -77,9 +51,14 @@ class PlanReader {
       in_.complain(root, "The plan has no steps. Write steps: and a \"- name:\" for each.");
       return plan_;
     }
-    const std::vector<ReadStep> all = read_steps(in_, *steps, "\"steps\"", defaults_);
+    std::vector<ReadStep> all = read_steps(in_, *steps, "\"steps\"", defaults_);
+    sub_plans_.add_to(in_, all);
     if (steps->is(Node::Kind::list) && all.empty()) in_.complain(*steps, "The plan has no steps.");
     check_references(in_, all, {}, plan_);
+    on("outputs", [&](const Node& at) {
+      plan_.outputs = read_env(in_, at, "\"outputs\" of the plan");
+      check_outputs(in_, at, all, plan_);
+    });
     on("on_failure",
        [&](const Node& at) { read_phase(at, "\"on_failure\"", all, plan_.on_failure); });
     on("finally", [&](const Node& at) { read_phase(at, "\"finally\"", all, plan_.finally); });
@@ -90,11 +69,13 @@ class PlanReader {
  private:
   void read_phase(const Node& at, const std::string& what, const std::vector<ReadStep>& before,
                   std::vector<Step>& into) {
-    const std::vector<ReadStep> all = read_steps(in_, at, what, defaults_);
+    std::vector<ReadStep> all = read_steps(in_, at, what, defaults_);
+    sub_plans_.add_to(in_, all);
     check_references(in_, all, before, plan_);
     for (const ReadStep& each : all) {
       into.push_back(each.step);
-      if (each.step.approve.empty()) continue;
+      const SubPlan& sub = each.step.plan;
+      if (each.step.approve.empty() && (sub.plan == nullptr || !has_approval(*sub.plan))) continue;
       in_.complain(*each.node, "An approval in " + what +
                                    " could hold up what puts things in "
                                    "order. Put it into \"steps\".");
@@ -134,7 +115,7 @@ class PlanReader {
     }
     if (const Node* const at = Reader::member(node, "default")) {
       param.value = in_.text(*at, of);
-      const std::string problem = type_problem(param, *param.value);
+      const std::string problem = value_problem(param, *param.value);
       if (!problem.empty()) in_.complain(*at, problem);
     }
   }
@@ -171,6 +152,7 @@ class PlanReader {
   }
 
   Reader in_;
+  SubPlans& sub_plans_;
   Plan plan_;
   StepDefaults defaults_;
 };
@@ -189,12 +171,16 @@ std::string Checked::text() const {
   return all;
 }
 
-Checked check(std::string_view text, std::string file) {
+Checked check(std::string_view text, std::string file, const Files& files) {
+  return SubPlans(files).check_first(text, std::move(file));
+}
+
+Checked SubPlans::check(std::string_view text, std::string file) {
   Checked checked;
   checked.file = std::move(file);
   const Node root = read_document(text, checked.mistakes);
   if (checked.mistakes.empty()) {
-    Plan plan = PlanReader(checked.mistakes).read(root);
+    Plan plan = PlanReader(checked.mistakes, *this).read(root);
     if (plan.name.empty()) {
       const std::size_t slash = checked.file.rfind('/');
       plan.name = checked.file.substr(slash == std::string::npos ? 0 : slash + 1);
@@ -212,30 +198,6 @@ Checked check(std::string_view text, std::string file) {
                                     std::to_string(kMostMistakes) + ". Mend these first."});
   }
   return checked;
-}
-
-Values with_defaults(const Plan& plan, const Values& given) {
-  const auto refuse = [](const std::string& why) { throw Error(Errc::bad_plan, why); };
-  Values all;
-  for (const Param& param : plan.params) {
-    const auto found = given.find(param.name);
-    if (found == given.end() && !param.value) {
-      refuse("The parameter \"" + param.name + "\" of the plan \"" + plan.name +
-             "\" has no default, and was not given.");
-    }
-    const std::string value = found == given.end() ? *param.value : found->second;
-    const std::string problem = type_problem(param, value);
-    if (!problem.empty()) refuse(problem);
-    all[param.name] = value;
-  }
-  for (const auto& [name, value] : given) {
-    if (all.count(name) != 0) continue;
-    std::vector<std::string_view> known;
-    for (const Param& param : plan.params) known.push_back(param.name);
-    refuse("The plan \"" + plan.name + "\" has no parameter \"" + name + "\"." +
-           did_you_mean(name, known));
-  }
-  return all;
 }
 
 }  // namespace tiffany::plan

@@ -59,6 +59,25 @@ class References {
     }
   }
 
+  // What the plan itself hands on, when all of these steps are earlier ones.
+  void check_outputs(const Node& at, const Plan& plan) {
+    for (const auto& [name, text] : plan.outputs) {
+      if (in_.full()) return;
+      Step step;
+      step.name = name;
+      const Node* const value = Reader::member(at, name);
+      try {
+        for (const std::string& path : paths_in_text(text)) {
+          const std::string asks = "The output \"" + name + "\" of the plan asks for \"" + path;
+          const std::string problem = problem_of(asks + "\", ", step, path, false);
+          if (!problem.empty()) in_.complain(value == nullptr ? at : *value, problem);
+        }
+      } catch (const ExpressionProblem& problem) {
+        in_.complain(value == nullptr ? at : *value, problem.sentence);
+      }
+    }
+  }
+
   void check() {
     for (const ReadStep& each : steps_) check_needs(each);
     if (in_.full() || find_circle()) return;  // what is before what is not defined then
@@ -156,6 +175,7 @@ class References {
     texts("approve", step.approve, false);
     texts("directory", step.directory, true);
     for (const auto& [name, value] : step.env) texts("env", value, true);
+    for (const auto& [name, value] : step.with) texts("with", value, true);
     for (const std::string& item : step.items) texts("foreach", item, false);
     texts("foreach", step.items_of, false);
     if (!step.condition.empty()) {
@@ -176,7 +196,8 @@ class References {
     try {
       for (const std::string& path : paths()) {
         if (in_.full()) return;
-        const std::string problem = problem_of(each.step, path, item);
+        const std::string asks = "The step \"" + each.step.name + "\" asks for \"" + path + "\", ";
+        const std::string problem = problem_of(asks, each.step, path, item);
         if (!problem.empty()) in_.complain(place(each, key), problem);
       }
     } catch (const ExpressionProblem& problem) {
@@ -184,9 +205,9 @@ class References {
     }
   }
 
-  std::string problem_of(const Step& step, const std::string& path, bool item) const {
+  std::string problem_of(const std::string& asks, const Step& step, const std::string& path,
+                         bool item) const {
     const std::vector<std::string> parts = parts_of(path);
-    const std::string asks = "The step \"" + step.name + "\" asks for \"" + path + "\", ";
     if (path == "task.id" || path == "plan.name") return "";
     if (path == "item") {
       if (step.each && item) return "";
@@ -229,6 +250,10 @@ class References {
              "of its own.";
     }
     if (std::find(of->outputs.begin(), of->outputs.end(), output) != of->outputs.end()) return "";
+    if (of->plan.plan != nullptr) {
+      return asks + "and the plan \"" + of->plan.plan->name +
+             "\" does not say that it gives this. Add it there: outputs: {" + output + ": ...}.";
+    }
     return asks + "and \"" + name + "\" does not say that it gives this. Add it there: outputs: [" +
            output + "].";
   }
@@ -247,6 +272,12 @@ class References {
 void check_references(Reader& reader, const std::vector<ReadStep>& steps,
                       const std::vector<ReadStep>& earlier, const Plan& plan) {
   References(reader, steps, earlier, plan).check();
+}
+
+void check_outputs(Reader& reader, const Node& at, const std::vector<ReadStep>& steps,
+                   const Plan& plan) {
+  const std::vector<ReadStep> none;
+  References(reader, none, steps, plan).check_outputs(at, plan);
 }
 
 }  // namespace tiffany::plan

@@ -9,9 +9,9 @@ namespace tiffany::plan {
 namespace {
 
 const std::vector<std::string_view> kStepKeys = {
-    "name",  "run",     "shell",     "approve",      "needs",         "if",       "foreach",
-    "env",   "secrets", "directory", "timeout",      "grace",         "retry",    "class",
-    "locks", "outputs", "limits",    "output_bytes", "allow_failure", "artifacts"};
+    "name",    "run",          "shell",         "approve",   "needs", "if",    "foreach", "env",
+    "secrets", "directory",    "timeout",       "grace",     "retry", "class", "locks",   "outputs",
+    "limits",  "output_bytes", "allow_failure", "artifacts", "plan",  "with"};
 
 constexpr std::size_t kMostWords = 10'000;
 constexpr std::size_t kMostNames = 1'000;  // of variables, secrets, locks, outputs of one step
@@ -123,18 +123,48 @@ class StepReader {
       if (at.is(Node::Kind::scalar) && step_.approve.empty()) {
         in_.complain(at, of("approve") + " is empty. Say what is approved.");
       }
-      for (const char* const key :
-           {"retry", "class", "foreach", "outputs", "limits", "shell", "artifacts"}) {
-        const Node* const other = Reader::member(node_, key);
-        if (other == nullptr) continue;
-        in_.complain(
-            *other, std::string("\"") + key + "\" has no meaning for an approval. " + "Remove it.");
-      }
+      refuse_keys("an approval",
+                  {"retry", "class", "foreach", "outputs", "limits", "shell", "artifacts", "with"});
     });
-    if (actions == 1) return;
+    on("plan", [&](const Node& at) {
+      ++actions;
+      read_plan(at);
+    });
+    if (actions == 1) {
+      if (Reader::member(node_, "run") != nullptr) refuse_keys("a command", {"with"});
+      return;
+    }
     in_.complain(node_, actions == 0
-                            ? what_ + " does nothing. Give it \"run\" or \"approve\"."
-                            : what_ + " has \"run\" and \"approve\". Make two steps of it.");
+                            ? what_ + " does nothing. Give it \"run\", \"approve\" or \"plan\"."
+                            : what_ +
+                                  " has more than one of \"run\", \"approve\" and \"plan\". Make a "
+                                  "step of each.");
+  }
+
+  // The file is read by SubPlans. What a plan says for its commands is not for those of another.
+  void read_plan(const Node& at) {
+    static_cast<void>(in_.text(at, of("plan")));
+    refuse_keys("a step that is a plan, which says this itself",
+                {"class", "outputs", "limits", "shell", "artifacts", "env", "secrets", "directory",
+                 "grace", "output_bytes"});
+    on("locks", [&](const Node& locks) {
+      in_.complain(locks,
+                   "\"locks\" of a step that is a plan could never be given back: its own steps "
+                   "would wait for them. Put them at the steps of that plan.");
+    });
+    on("with", [&](const Node& with) { step_.with = read_env(in_, with, of("with")); });
+    step_.env.clear();
+    step_.secrets.clear();
+    step_.directory.clear();
+  }
+
+  void refuse_keys(const std::string& what, const std::vector<std::string_view>& keys) {
+    for (const std::string_view key : keys) {
+      const Node* const other = Reader::member(node_, key);
+      if (other == nullptr) continue;
+      in_.complain(*other,
+                   "\"" + std::string(key) + "\" has no meaning for " + what + ". Remove it.");
+    }
   }
 
   void require_short(const Node& at, const std::string& word) {

@@ -35,5 +35,8 @@ RetryPolicy read_retry(Reader& reader, const Node& node, const std::string& what
 // `earlier`: the steps of a phase before, of which everything is known.
 void check_references(Reader& reader, const std::vector<ReadStep>& steps,
                       const std::vector<ReadStep>& earlier, const Plan& plan);
+// Likewise of what the plan itself hands on.
+void check_outputs(Reader& reader, const Node& at, const std::vector<ReadStep>& steps,
+                   const Plan& plan);
 
 }  // namespace tiffany::plan

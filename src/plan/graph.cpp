@@ -39,6 +39,7 @@ Levels levels_of(const std::vector<Step>& steps) {
 
 std::string kind_of(const Step& step) {
   if (!step.approve.empty()) return "approval";
+  if (step.plan.plan != nullptr) return "plan";
   return step.shell.empty() ? "command" : "shell";
 }
 
@@ -46,6 +47,7 @@ std::string marks_of(const Step& step) {
   std::string marks;
   const auto add = [&](const std::string& mark) { marks += (marks.empty() ? "" : ", ") + mark; };
   if (!step.approve.empty()) add("approval");
+  if (step.plan.plan != nullptr) add("plan " + step.plan.plan->name);
   if (step.each) {
     add(step.items_of.empty() ? "for each of " + std::to_string(step.items.size())
                               : std::string("for each line"));
@@ -56,7 +58,16 @@ std::string marks_of(const Step& step) {
   return marks.empty() ? "" : "  (" + marks + ")";
 }
 
-void draw(std::string& out, const std::vector<Step>& steps) {
+template <class F>
+void for_each_phase(const Plan& plan, F f) {
+  f("steps", plan.steps);
+  f("on_failure", plan.on_failure);
+  f("finally", plan.finally);
+}
+
+void draw_plan(std::string& out, const Plan& plan, const std::string& indent);
+
+void draw(std::string& out, const std::vector<Step>& steps, const std::string& indent) {
   const Levels levels = levels_of(steps);
   std::size_t deepest = 0;
   for (const auto& [name, level] : levels) deepest = std::max(deepest, level);
@@ -65,18 +76,21 @@ void draw(std::string& out, const std::vector<Step>& steps) {
       if (levels.at(step.name) != level) continue;
       std::string needs;
       for (const std::string& need : step.needs) needs += (needs.empty() ? "" : ", ") + need;
-      out += std::string(2 * level, ' ') + "[" + step.name + "]";
+      const std::string before = indent + std::string(2 * level, ' ');
+      out += before + "[" + step.name + "]";
       if (!needs.empty()) out += " <- " + needs;
       out += marks_of(step) + "\n";
+      if (step.plan.plan != nullptr) draw_plan(out, *step.plan.plan, before + "  | ");
     }
   }
 }
 
-template <class F>
-void for_each_phase(const Plan& plan, F f) {
-  f("steps", plan.steps);
-  f("on_failure", plan.on_failure);
-  f("finally", plan.finally);
+void draw_plan(std::string& out, const Plan& plan, const std::string& indent) {
+  for_each_phase(plan, [&](const char* phase, const std::vector<Step>& steps) {
+    if (steps.empty()) return;
+    if (std::string_view(phase) != "steps") out += indent + phase + ":\n";
+    draw(out, steps, indent);
+  });
 }
 
 std::string dot_text(std::string_view text) {
@@ -88,40 +102,39 @@ std::string dot_text(std::string_view text) {
   return out + "\"";
 }
 
-}  // namespace
-
-std::string graph_text(const Plan& plan) {
-  std::string out = plan.name + "\n";
+// Names of the steps of a sub-plan begin with that of its step.
+void add_dot(std::string& out, const Plan& plan, const std::string& path, int& cluster) {
   for_each_phase(plan, [&](const char* phase, const std::vector<Step>& steps) {
     if (steps.empty()) return;
-    if (std::string_view(phase) != "steps") out += std::string(phase) + ":\n";
-    draw(out, steps);
-  });
-  return out;
-}
-
-std::string graph_dot(const Plan& plan) {
-  std::string out = "digraph " + dot_text(plan.name) + " {\n  rankdir=LR;\n  node [shape=box];\n";
-  int cluster = 0;
-  for_each_phase(plan, [&](const char* phase, const std::vector<Step>& steps) {
-    if (steps.empty()) return;
-    out += "  subgraph cluster_" + std::to_string(cluster++) + " {\n    label=" + dot_text(phase) +
+    const std::string label = path.empty() ? phase : path + phase;
+    out += "  subgraph cluster_" + std::to_string(cluster++) + " {\n    label=" + dot_text(label) +
            ";\n";
     for (const Step& step : steps) {
-      out +=
-          "    " + dot_text(step.name) + (step.approve.empty() ? "" : " [shape=diamond]") + ";\n";
+      const std::string name = path + step.name;
+      out += "    " + dot_text(name);
+      if (!path.empty()) out += " [label=" + dot_text(step.name) + "]";
+      if (!step.approve.empty()) out += " [shape=diamond]";
+      if (step.plan.plan != nullptr) out += " [peripheries=2]";
+      out += ";\n";
       for (const std::string& need : step.needs) {
-        out += "    " + dot_text(need) + " -> " + dot_text(step.name) + ";\n";
+        out += "    " + dot_text(path + need) + " -> " + dot_text(name) + ";\n";
       }
     }
     out += "  }\n";
+    for (const Step& step : steps) {
+      if (step.plan.plan == nullptr) continue;
+      const std::string below = path + step.name + "/";
+      add_dot(out, *step.plan.plan, below, cluster);
+      for (const Step& first : step.plan.plan->steps) {
+        if (!first.needs.empty()) continue;
+        out += "  " + dot_text(path + step.name) + " -> " + dot_text(below + first.name) +
+               " [style=dashed];\n";
+      }
+    }
   });
-  return out + "}\n";
 }
 
-std::string graph_json(const Plan& plan) {
-  std::string out;
-  JsonWriter json(out);
+void add_json(JsonWriter& json, const Plan& plan) {
   json.begin_object();
   json.member("plan", plan.name);
   json.key("nodes");
@@ -134,6 +147,10 @@ std::string graph_json(const Plan& plan) {
       json.member("kind", kind_of(step));
       json.member("phase", phase);
       json.member("level", levels.at(step.name));
+      if (step.plan.plan != nullptr) {
+        json.key("graph");
+        add_json(json, *step.plan.plan);
+      }
       json.end_object();
     }
   });
@@ -152,6 +169,27 @@ std::string graph_json(const Plan& plan) {
   });
   json.end_array();
   json.end_object();
+}
+
+}  // namespace
+
+std::string graph_text(const Plan& plan) {
+  std::string out = plan.name + "\n";
+  draw_plan(out, plan, "");
+  return out;
+}
+
+std::string graph_dot(const Plan& plan) {
+  std::string out = "digraph " + dot_text(plan.name) + " {\n  rankdir=LR;\n  node [shape=box];\n";
+  int cluster = 0;
+  add_dot(out, plan, "", cluster);
+  return out + "}\n";
+}
+
+std::string graph_json(const Plan& plan) {
+  std::string out;
+  JsonWriter json(out);
+  add_json(json, plan);
   return out;
 }
 

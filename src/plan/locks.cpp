@@ -171,6 +171,16 @@ void Locks::withdraw(const Uuid& command) {
   if (!found) withdrawn_[command] = true;
 }
 
+std::vector<LockWait> Locks::waits_of(const Uuid& task) const {
+  std::vector<LockWait> all;
+  for (const auto& [name, entry] : entries_) {
+    for (const Ticket* const ticket : entry.waiting) {
+      if (ticket->holder.task == task) all.push_back({name, ticket->holder.unit, entry.holder});
+    }
+  }
+  return all;
+}
+
 std::string Locks::wait_of(const Uuid& command) const {
   for (const auto& [name, entry] : entries_) {
     for (const Ticket* const ticket : entry.waiting) {

@@ -48,12 +48,13 @@ Durable<PlanEnd> PlanRun::run() {
   co_await run_phase(plan_.finally, "finally");
   if (cancelled != nullptr) std::rethrow_exception(cancelled);
   const std::string all = failures();
-  if (!all.empty()) {
-    throw Error(Errc::plan_failed, "The plan \"" + plan_.name + "\" failed. " + all);
-  }
+  if (!all.empty()) throw_failures(all);
   PlanEnd end;
   end.outputs = outputs_;
   end.units = view().units;
+  for (const auto& [name, text] : plan_.outputs) {
+    end.values[name] = plan::expand(text, lookup(nullptr));
+  }
   co_return end;
 }
 
@@ -70,8 +71,11 @@ Durable<void> PlanRun::run_phase(const std::vector<Step>& steps, const char* nam
 
 Durable<void> PlanRun::stop_all() {
   std::vector<Unit*> running;
+  std::vector<Unit*> plans;
   for (const auto& unit : units_) {
-    if (unit->state == UnitState::running) running.push_back(unit.get());
+    if (unit->state == UnitState::running) {
+      (unit->is_plan() ? plans : running).push_back(unit.get());
+    }
     if (unit->state == UnitState::waiting) {
       end(*unit, UnitState::skipped, "The task was cancelled.");
     } else if (unit->active() && unit->state != UnitState::running) {
@@ -79,6 +83,9 @@ Durable<void> PlanRun::stop_all() {
       unit->timer = {};
       unit->approval = {};
     }
+  }
+  if (!plans.empty()) {
+    co_await stop_plans(std::move(plans), "the plan that it is a step of was cancelled");
   }
   std::string problem;
   if (!running.empty()) {
@@ -111,6 +118,8 @@ Durable<void> PlanRun::begin_what_can() {
     if (!may_begin(unit)) continue;
     if (unit.asks()) {
       co_await begin_approval(unit);
+    } else if (unit.is_plan()) {
+      co_await begin_plan(unit);
     } else {
       co_await begin(unit);
     }
@@ -158,7 +167,9 @@ Durable<void> PlanRun::take_what_came(bool may_go_on) {
   for (auto at = active_.begin(); at != active_.end();) {
     Unit& unit = *units_[*at++];  // which may leave active_
     if (!unit.arrived()) continue;
-    if (unit.state == UnitState::running) {
+    if (unit.state == UnitState::running && unit.is_plan()) {
+      co_await take_plan(unit, may_go_on);
+    } else if (unit.state == UnitState::running) {
       co_await take_command(unit, may_go_on);
     } else if (unit.state == UnitState::approval) {
       co_await take_approval(unit);
@@ -206,18 +217,17 @@ Durable<void> PlanRun::take_command(Unit& unit, bool may_go_on) {
   } else if (may_go_on && done.result.end != exec::CommandEnd::stopped &&
              unit.attempts - unit.unknown < unit.step->retry.attempts) {
     unit.text = problem;
-    const RetryPolicy& how = unit.step->retry;
-    const Retry retry(how.attempts, std::chrono::milliseconds(how.pause_ms), how.factor,
-                      std::chrono::milliseconds(how.longest_ms));
-    co_await pause(
-        unit,
-        retry.jitter(how.jitter).pause_after(unit.attempts - unit.unknown, unit.command.hash()));
+    co_await pause(unit, unit.command.hash());
   } else {
     end(unit, UnitState::failed, problem);
   }
 }
 
-Durable<void> PlanRun::pause(Unit& unit, Duration length) {
+Durable<void> PlanRun::pause(Unit& unit, std::uint64_t seed) {
+  const RetryPolicy& how = unit.step->retry;
+  const Retry retry(how.attempts, std::chrono::milliseconds(how.pause_ms), how.factor,
+                    std::chrono::milliseconds(how.longest_ms));
+  const Duration length = retry.jitter(how.jitter).pause_after(unit.attempts - unit.unknown, seed);
   // Before the timer: no command runs, also when a cancel comes there.
   set_state(unit, UnitState::pausing);
   unit.timer = co_await flow_.timer(length);
@@ -248,6 +258,7 @@ Durable<void> PlanRun::take_approval(Unit& unit) {
   if (problem.empty() && said.approved) {
     end(unit, UnitState::done, "");
   } else {
+    unit.rejected = true;
     const std::string by = said.by.empty() ? "" : " by " + said.by;
     end(unit, UnitState::failed,
         "It was not approved" + by + ". " + (problem.empty() ? said.note : problem));

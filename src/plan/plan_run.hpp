@@ -41,8 +41,12 @@ struct Unit {
   std::int64_t begun_us = 0;
   std::int64_t ended_us = 0;
   Uuid command;
+  Uuid task;              // of a sub-plan
+  bool rejected = false;  // somebody did not approve
+  bool late = false;      // the sub-plan was cancelled because its time was over
   DurableHandle<CommandDone> running;
-  DurableHandle<void> timer;  // of a pause, or the time for an approval
+  DurableHandle<PlanEnd> child;
+  DurableHandle<void> timer;  // of a pause, or the time for an approval or a sub-plan
   DurableHandle<Approval> approval;
 
   bool active() const noexcept {
@@ -50,9 +54,10 @@ struct Unit {
            state == UnitState::approval;
   }
   bool asks() const noexcept { return !step->approve.empty(); }
+  bool is_plan() const noexcept { return step->plan.plan != nullptr; }
   bool over() const noexcept { return state >= UnitState::done; }
   bool arrived() const noexcept {
-    return running.arrived() || timer.arrived() || approval.arrived();
+    return running.arrived() || child.arrived() || timer.arrived() || approval.arrived();
   }
 };
 
@@ -79,11 +84,16 @@ class PlanRun {
   Durable<void> stop_all();
   Durable<void> begin_what_can();
   Durable<void> begin(Unit& unit);
+  Durable<void> begin_plan(Unit& unit);
   Durable<void> begin_approval(Unit& unit);
   Durable<void> take_what_came(bool may_go_on);
   Durable<void> take_command(Unit& unit, bool may_go_on);
+  Durable<void> take_plan(Unit& unit, bool may_go_on);
   Durable<void> take_approval(Unit& unit);
-  Durable<void> pause(Unit& unit, Duration length);
+  // A pause before the next attempt. `seed` is for its jitter.
+  Durable<void> pause(Unit& unit, std::uint64_t seed);
+  // Cancels the tasks of sub-plans; what could not be cancelled is waited for.
+  Durable<void> stop_plans(std::vector<Unit*> units, std::string why);
 
   void begin_phase(const std::vector<Step>& steps);
   void admit();
@@ -99,6 +109,7 @@ class PlanRun {
   Lookup lookup(const Unit* unit) const;
   exec::CommandSpec spec_of(const Unit& unit) const;
   std::string failures() const;
+  [[noreturn]] void throw_failures(const std::string& all) const;
   std::int64_t now() const;
 
   PlanServices& services_;
@@ -117,7 +128,7 @@ class PlanRun {
   std::set<std::size_t> waiting_;               // units
   std::set<std::size_t> active_;                // units
   std::size_t questions_ = 0;                   // approvals among those that wait
-  int running_ = 0;                             // commands
+  int running_ = 0;                             // commands and sub-plans
   std::set<std::string> held_;                  // locks of these
   std::map<std::string, std::map<std::string, std::string>> outputs_;
 };

@@ -4,6 +4,7 @@
 
 #include "plan/plan_run.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/durable/rejected.hpp"
 
 namespace tiffany::plan {
 namespace {
@@ -237,6 +238,15 @@ std::string PlanRun::failures() const {
   return all;
 }
 
+void PlanRun::throw_failures(const std::string& all) const {
+  const std::string sentence = "The plan \"" + plan_.name + "\" failed. " + all;
+  for (const auto& unit : units_) {
+    const bool counts = unit->state == UnitState::failed && !unit->step->allow_failure;
+    if (counts && unit->rejected) throw Rejected(sentence, Errc::plan_failed);
+  }
+  throw Error(Errc::plan_failed, sentence);
+}
+
 PlanView PlanRun::view() const {
   PlanView view;
   view.plan = plan_.name;
@@ -254,6 +264,7 @@ PlanView PlanRun::view() const {
     if (!unit->command.nil()) {
       each.output = services_.commands.path(unit->command, exec::CommandFile::out);
     }
+    if (!unit->task.nil()) each.task = unit->task.text();
     if (unit->state == UnitState::running && !unit->step->locks.empty()) {
       const std::string wait = services_.locks.wait_of(unit->command);
       if (!wait.empty()) {

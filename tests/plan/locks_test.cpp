@@ -58,6 +58,12 @@ TEST_F(PlanLocks, StepsOfTwoPlansWithOneLockRunOneAfterTheOtherAndTheViewSaysWho
     co_await start_both(host);
     co_await sleep(1min);
     seen = co_await view_of(host, kOther);
+    const std::vector<plan::LockWait> waits = services_.locks.waits_of(kOther);
+    EXPECT_EQ(waits.size(), 1u);
+    for (const plan::LockWait& each : waits) {
+      EXPECT_EQ(each.lock + " " + each.unit + " " + each.holder->unit, "disk b a");
+    }
+    EXPECT_TRUE(services_.locks.waits_of(kPlanTask).empty());
     co_await host.result<PlanEnd>(kPlanTask);
     co_await host.result<PlanEnd>(kOther);
   });

@@ -34,8 +34,15 @@ struct Checked {
   std::string text() const;
 };
 
-// `file` is for the sentences only. Never throws for what is in the text.
-Checked check(std::string_view text, std::string file);
+// The texts of the files that steps name with `plan:`, by their paths as files_of() gives them.
+using Files = std::map<std::string, std::string>;
+
+// `file` is for the sentences, and what paths of sub-plans start from. A mistake of a sub-plan is
+// one at the step that names it. Never throws for what is in the texts.
+Checked check(std::string_view text, std::string file, const Files& files = {});
+// The files that the steps of this text name with `plan:`: paths from the place where `file` is,
+// without "." and "..", at most kMostFiles. What is wrong in the text is left to check().
+std::vector<std::string> files_of(std::string_view text, const std::string& file);
 
 using Values = std::map<std::string, std::string>;
 // The parameters of a plan with what was given and defaults for the rest. Errc::bad_plan for a name

@@ -39,6 +39,13 @@ struct LockHolder {
 };
 TIFFANY_JSON(LockHolder, task, unit, command);
 
+// A step that waits for a lock, and the one that has it; none: the lock is on its way to the next.
+struct LockWait {
+  std::string lock;
+  std::string unit;
+  std::optional<LockHolder> holder;
+};
+
 class Locks {
  public:
   // The directory is made with the first lock. Empty: in memory only; then a command that outlives
@@ -61,6 +68,8 @@ class Locks {
   // "waits for the lock "disk", which the step "copy" of task 4711... has"; empty: does not wait.
   std::string wait_of(const Uuid& command) const;
   std::optional<LockHolder> holder_of(const std::string& name);
+  // All waits of a task, by the names of locks.
+  std::vector<LockWait> waits_of(const Uuid& task) const;
 
  private:
   struct Ticket {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,8 @@
 
 namespace tiffany::plan {
 
+inline constexpr const char* kPlanType = "tiffany.plan";  // the type of the tasks that run plans
+
 // What a plan may have. More is refused by the checker.
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMostSteps = 10'000;
@@ -22,6 +25,11 @@ inline constexpr std::size_t kMostItems = 10'000;  // of one foreach
 inline constexpr std::size_t kMostMistakes = 100;  // no more are looked for
 inline constexpr std::size_t kLongestStepName = 64;
 inline constexpr int kDefaultAtOnce = 8;
+// Of sub-plans: how many plans stand in one another, how many files, and how many bytes of JSON the
+// sub-plans of one plan come to. The steps of all of them together are at most kMostSteps.
+inline constexpr std::size_t kDeepestPlans = 8;
+inline constexpr std::size_t kMostFiles = 64;
+inline constexpr std::size_t kMostEmbedded = 4 * kMostBytes;
 
 struct Param {
   std::string name{};
@@ -41,7 +49,25 @@ struct RetryPolicy {
 };
 TIFFANY_JSON(RetryPolicy, attempts, pause_ms, factor, longest_ms, jitter);
 
-// One of `run`, `shell` and `approve` says what the step does. Texts may have ${{ expressions }}.
+struct Plan;
+
+// The plan of a step, read from its file when the plan around it was. As JSON: the plan, or null.
+struct SubPlan {
+  std::shared_ptr<const Plan> plan{};
+};
+
+}  // namespace tiffany::plan
+
+template <>
+struct tiffany::Codec<tiffany::plan::SubPlan> {
+  static void write(JsonWriter& out, const plan::SubPlan& value);
+  static plan::SubPlan read(JsonReader& in);
+};
+
+namespace tiffany::plan {
+
+// One of `run`, `shell`, `approve` and `plan` says what the step does. Texts may have
+// ${{ expressions }}.
 struct Step {
   std::string name{};
   std::vector<std::string> needs{};
@@ -65,12 +91,14 @@ struct Step {
   std::uint64_t output_bytes = std::uint64_t{1} << 20;
   bool allow_failure = false;
   int line = 0;
-  std::vector<std::string> artifacts{};  // files that are kept, as patterns
+  std::vector<std::string> artifacts{};                     // files that are kept, as patterns
+  SubPlan plan{};                                           // runs as a task of its own
+  std::vector<std::pair<std::string, std::string>> with{};  // the parameters of that plan
 };
 TIFFANY_JSON(Step, name, needs, run, shell, approve, condition, items, items_of, each, env, secrets,
              directory, timeout_ms, grace_ms, retry, at_most_once, locks, outputs, limits,
-             output_bytes, allow_failure, line, artifacts);
-TIFFANY_JSON_ADDED(Step, artifacts);
+             output_bytes, allow_failure, line, artifacts, plan, with);
+TIFFANY_JSON_ADDED(Step, artifacts, plan, with);
 
 struct ScheduleSpec {
   std::string cron{};
@@ -90,7 +118,10 @@ struct Plan {
   std::vector<Step> on_failure{};  // when a step failed, or the task was cancelled
   std::vector<Step> finally{};     // however it ended
   std::optional<ScheduleSpec> schedule{};
+  // What a plan around this one gets as outputs of its step. Texts with expressions.
+  std::vector<std::pair<std::string, std::string>> outputs{};
 };
-TIFFANY_JSON(Plan, name, about, params, at_once, steps, on_failure, finally, schedule);
+TIFFANY_JSON(Plan, name, about, params, at_once, steps, on_failure, finally, schedule, outputs);
+TIFFANY_JSON_ADDED(Plan, outputs);
 
 }  // namespace tiffany::plan

@@ -15,8 +15,10 @@
 // and its end is taken once. An end that nobody knows (exec::CommandEnd::unknown) is one more
 // attempt, or for a step of the class at_most_once a failure.
 //
-// Cancel of the task: commands are stopped with everything that they started, and awaited; then
-// on_failure and finally run, and the task ends as cancelled.
+// A step with a plan is a child task of the same type, awaited as a command is.
+//
+// Cancel of the task: commands are stopped with everything that they started, sub-plans are
+// cancelled, and both are awaited; then on_failure and finally run, and the task ends as cancelled.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +38,6 @@
 #include "tiffany/plan/plan.hpp"
 
 namespace tiffany::plan {
-
-inline constexpr const char* kPlanType = "tiffany.plan";
 
 // What plans use of the process. Outlives the host.
 class PlanServices {
@@ -68,9 +68,11 @@ struct UnitView {
   std::string output{};   // a path
   std::string promise{};  // of an approval: what Host::complete takes
   std::string digest{};   // and what the answer must name
+  std::string task{};     // of a sub-plan: the id of its task
 };
 TIFFANY_JSON(UnitView, name, step, phase, state, attempts, text, begun_us, ended_us, output,
-             promise, digest);
+             promise, digest, task);
+TIFFANY_JSON_ADDED(UnitView, task);
 struct PlanView {
   std::string plan{};
   std::string phase{};
@@ -95,8 +97,10 @@ std::string digest_of(const std::string& approved_text);
 struct PlanEnd {
   std::map<std::string, std::map<std::string, std::string>> outputs{};  // by step
   std::vector<UnitView> units{};
+  std::map<std::string, std::string> values{};  // what `outputs` of the plan itself names
 };
-TIFFANY_JSON(PlanEnd, outputs, units);
+TIFFANY_JSON(PlanEnd, outputs, units, values);
+TIFFANY_JSON_ADDED(PlanEnd, values);
 
 Uuid command_id(const Uuid& task, const std::string& unit, int attempt);
 
