@@ -19,6 +19,9 @@ export type Wait = {
   attempts?: number;
   running?: boolean;
   at?: string;
+  unit?: string;  // of a lock: the step that waits for it
+  holder?: string;  // the task that has the lock
+  holder_unit?: string;  // the step of that task
 };
 
 export type Task = {
@@ -229,7 +232,10 @@ export type Backup = {
 export type PlanText = {
   text: string;
   file?: string;
+  files?: PlanFiles;
 };
+
+export type PlanFiles = Record<string, string>;
 
 export type PlanCheck = {
   good: boolean;
@@ -245,6 +251,7 @@ export type PlanCheck = {
 export type RunPlan = {
   text: string;
   file?: string;
+  files?: PlanFiles;
   params?: Record<string, unknown>;
   id?: string;
   key?: string;
@@ -284,6 +291,7 @@ export type PlanGraph = {
     kind: string;
     phase: string;
     level: number;
+    graph?: PlanGraph;  // of a sub-plan
   }>;
   edges: Array<Array<string>>;
 };
@@ -300,6 +308,7 @@ export type PlanUnit = {
   output?: string;
   promise?: string;
   digest?: string;
+  task?: string;  // of a sub-plan: the id of its task
 };
 
 export type KnownPlan = {

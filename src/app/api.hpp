@@ -22,6 +22,8 @@
 #include "tiffany/observe/lints.hpp"
 #include "tiffany/observe/metrics.hpp"
 #include "tiffany/observe/pal.hpp"
+#include "tiffany/plan/locks.hpp"
+#include "tiffany/plan/plan.hpp"
 #include "tiffany/serve/observe_pages.hpp"
 
 namespace tiffany::app {
@@ -115,7 +117,8 @@ class Api : public http::Handler {
     const Registry& types;
     const Settings& settings;
     Host& host;
-    exec::CommandRunner& commands;
+    exec::Commands& commands;
+    const plan::Locks& locks;
     wal::LogOptions log;
     observe::Pal& pal;
     observe::Metrics& metrics;
@@ -164,6 +167,9 @@ void write_task(JsonWriter& out, const DurableInfo& task);
 // An id that the client chose, in the body or as Idempotency-Key: a UUID, or any text.
 std::optional<Uuid> chosen_id(const ApiCall& call, const Body& body);
 StartOptions start_options_of(const ApiCall& call, const Body& body);
+// The plan of a task, from its first record; nothing when it is no plan.
+std::optional<plan::Plan> plan_of(const Host& host, const Uuid& id);
+void write_counts(JsonWriter& out, const StatusCounts& counts);
 http::Response task_answer(int status, const Host& host, const Uuid& id);
 
 // What a plan that waits for that promise is answered with; empty: no plan does.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/api.hpp"
+#include "tiffany/plan/command_retention.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -87,6 +88,7 @@ Task<Response> kill_task(ApiCall& call) {
   const Uuid task = call.task();
   std::string why = reason_in(call, body);
   co_await call.api.parts.host.kill(task, std::move(why), call.actor());
+  co_await plan::stop_orphans(call.api.parts.commands, call.api.parts.host);
   co_return done(task, "kill");
 }
 

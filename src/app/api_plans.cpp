@@ -1,5 +1,6 @@
 // The API about plans: durable workflows of commands.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,9 +8,6 @@
 
 #include "app/api.hpp"
 #include "app/plans.hpp"
-#include "tiffany/io/directory.hpp"
-#include "tiffany/io/file.hpp"
-#include "tiffany/io/io_error.hpp"
 #include "tiffany/plan/graph.hpp"
 #include "tiffany/plan/run.hpp"
 
@@ -43,24 +41,31 @@ void write_schedule_of(JsonWriter& out, const plan::Plan& of) {
   if (!of.schedule->zone.empty()) out.member("zone", of.schedule->zone);
 }
 
-plan::Values values_in(const Body& body) {
-  if (!body.has("params")) return {};
+// Texts by names. Numbers and truth values as they are written.
+std::map<std::string, std::string> texts_in(const Body& body, const std::string& member) {
+  std::map<std::string, std::string> texts;
+  if (!body.has(member)) return texts;
   try {
-    const std::string params = body.raw("params", "{}");
-    JsonReader in(params);
-    plan::Values values;
+    const std::string object = body.raw(member, "{}");
+    JsonReader in(object);
     in.begin_object();
     for (std::string name; in.next_member(name);) {
-      // Numbers and truth values as they are written.
-      values[name] = in.kind() == JsonKind::string ? in.string() : std::string(in.raw());
+      texts[name] = in.kind() == JsonKind::string ? in.string() : std::string(in.raw());
     }
     in.end();
-    return values;
+    return texts;
   } catch (const HttpError&) {
     throw;
   } catch (const Error& error) {
-    throw HttpError(400, "\"params\" must be an object: " + std::string(error.what()));
+    throw HttpError(400, "\"" + member + "\" must be an object: " + std::string(error.what()));
   }
+}
+
+plan::Values values_in(const Body& body) { return texts_in(body, "params"); }
+
+// A plan that comes with the request, and so do its sub-plans: no file of the daemon is read.
+plan::Checked checked_in(const Body& body) {
+  return plan::check(body.text("text"), body.text("file", "plan"), texts_in(body, "files"));
 }
 
 plan::Plan require_plan(const plan::Checked& checked) {
@@ -81,7 +86,30 @@ Task<Response> start_plan(ApiCall& call, const Body& body, plan::Plan wanted) {
   co_return task_answer(201, call.api.parts.host, id);
 }
 
-// The plan of a task, from its first record; nothing when it is no plan.
+// Nothing: the plan has not ended.
+std::optional<std::string> units_at_end(const Host& host, const Uuid& id) {
+  const std::optional<DurableInfo> info = host.info(id);
+  if (!info || info->status < DurableStatus::completed) return std::nullopt;
+  if (info->status > DurableStatus::completed) return "[]";
+  return to_json(from_json<plan::PlanEnd>(info->detail).units);
+}
+
+Task<std::string> units_of(ApiCall& call, const Uuid& id) {
+  Host& host = call.api.parts.host;
+  std::optional<std::string> units = units_at_end(host, id);
+  if (units) co_return *units;
+  try {
+    units = to_json((co_await host.ask(id, plan::kPlanView)).units);
+  } catch (const Error& error) {
+    if (error.code() != Errc::unknown_durable) throw;
+  }
+  // Its code has ended meanwhile, or has not begun.
+  if (!units) units = units_at_end(host, id).value_or("[]");
+  co_return *units;
+}
+
+}  // namespace
+
 std::optional<plan::Plan> plan_of(const Host& host, const Uuid& id) {
   const std::optional<DurableInfo> info = host.info(id);
   if (!info) throw HttpError(404, "There is no task " + id.text() + ".");
@@ -105,62 +133,6 @@ std::optional<plan::Plan> plan_of(const Host& host, const Uuid& id) {
   }
   return std::nullopt;
 }
-
-Task<std::string> units_of(ApiCall& call, const Uuid& id) {
-  Host& host = call.api.parts.host;
-  const std::optional<DurableInfo> info = host.info(id);
-  if (info && info->status == DurableStatus::completed) {
-    co_return to_json(from_json<plan::PlanEnd>(info->detail).units);
-  }
-  if (info && info->status > DurableStatus::completed) co_return "[]";
-  co_return to_json((co_await host.ask(id, plan::kPlanView)).units);
-}
-
-struct KeptFile {
-  std::string unit;
-  int attempt = 1;
-  Uuid command;
-  std::size_t number = 0;
-  exec::Artifact artifact;
-};
-
-// Those of the last attempt of a unit; false when the unit has never ended.
-bool add_kept(const exec::CommandRunner& commands, const Uuid& task, const std::string& unit,
-              std::vector<KeptFile>& into) {
-  std::optional<exec::CommandResult> last;
-  int attempt = 0;
-  while (auto end = commands.end_of(plan::command_id(task, unit, attempt + 1))) {
-    last = std::move(end);
-    ++attempt;
-  }
-  if (!last) return false;
-  for (std::size_t i = 0; i < last->artifacts.size(); ++i) {
-    into.push_back({unit, attempt, plan::command_id(task, unit, attempt), i, last->artifacts[i]});
-  }
-  return true;
-}
-
-// By the steps of the plan and not by its view, which a plan that failed does not have.
-std::vector<KeptFile> kept_files(const ApiCall& call, const Uuid& id) {
-  constexpr int kMostMissing = 100;  // items of a foreach end in any order
-  const std::optional<plan::Plan> found = plan_of(call.api.parts.host, id);
-  if (!found) throw HttpError(404, "Task " + id.text() + " is no plan.");
-  const exec::CommandRunner& commands = call.api.parts.commands;
-  std::vector<KeptFile> all;
-  for (const auto* const phase : {&found->steps, &found->on_failure, &found->finally}) {
-    for (const plan::Step& step : *phase) {
-      if (step.artifacts.empty()) continue;
-      if (!step.each) add_kept(commands, id, step.name, all);
-      for (int i = 0, missing = 0; step.each && missing < kMostMissing; ++i) {
-        const std::string unit = step.name + "[" + std::to_string(i) + "]";
-        missing = add_kept(commands, id, unit, all) ? 0 : missing + 1;
-      }
-    }
-  }
-  return all;
-}
-
-}  // namespace
 
 // A promise is that of one question, so that whoever knows its id has seen the question.
 Task<std::string> answer_to_plan(ApiCall& call, Uuid promise, std::string value) {
@@ -186,8 +158,8 @@ Task<std::string> answer_to_plan(ApiCall& call, Uuid promise, std::string value)
 namespace calls {
 
 Task<Response> check_plan(ApiCall& call) {
-  const Body body(call.request(), {"text", "file"});
-  const plan::Checked checked = plan::check(body.text("text"), body.text("file", "plan"));
+  const Body body(call.request(), {"text", "file", "files"});
+  const plan::Checked checked = checked_in(body);
   co_return json_answer(200, json_text([&](JsonWriter& out) {
                           out.begin_object();
                           out.member("good", checked.plan.has_value());
@@ -202,9 +174,9 @@ Task<Response> check_plan(ApiCall& call) {
 }
 
 Task<Response> run_plan(ApiCall& call) {
-  const Body body(call.request(),
-                  {"text", "file", "params", "id", "key", "priority", "timeout", "attributes"});
-  const plan::Checked checked = plan::check(body.text("text"), body.text("file", "plan"));
+  const Body body(call.request(), {"text", "file", "files", "params", "id", "key", "priority",
+                                   "timeout", "attributes"});
+  const plan::Checked checked = checked_in(body);
   co_return co_await start_plan(call, body, require_plan(checked));
 }
 
@@ -305,48 +277,6 @@ Task<Response> task_output(ApiCall& call) {
   std::string text = co_await call.api.parts.commands.read(
       command, which == "out" ? exec::CommandFile::out : exec::CommandFile::err, kMostOutput);
   co_return Response(200, "text/plain; charset=utf-8", std::move(text));
-}
-
-Task<Response> task_artifacts(ApiCall& call) {
-  const Uuid id = call.task();
-  const std::vector<KeptFile> all = kept_files(call, id);
-  co_return json_answer(200, json_text([&](JsonWriter& out) {
-                          out.begin_object();
-                          out.key("artifacts");
-                          out.begin_array();
-                          for (const KeptFile& each : all) {
-                            out.begin_object();
-                            out.member("unit", each.unit);
-                            out.member("attempt", each.attempt);
-                            out.member("name", each.artifact.name);
-                            out.member("size", each.artifact.size);
-                            out.member("sha256", each.artifact.sha256);
-                            out.end_object();
-                          }
-                          out.end_array();
-                          out.end_object();
-                        }));
-}
-
-// The name is looked for among those that were kept, and no path is made of it.
-Task<Response> task_artifact(ApiCall& call) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-  const Uuid id = call.task();
-  const std::optional<std::string> unit = call.query("unit");
-  const std::string& name = call.path("name");
-  const std::vector<KeptFile> all = kept_files(call, id);
-  const auto found = std::ranges::find_if(all, [&](const KeptFile& each) {
-    return each.artifact.name == name && (!unit || each.unit == *unit);
-  });
-  if (found == all.end()) {
-    throw HttpError(404, "The plan " + id.text() + " has kept no artifact \"" + name + "\".");
-  }
-  const std::string path = call.api.parts.commands.artifact_path(found->command, found->number);
-  std::string bytes = co_await read_file(path, kMostBytes);
-  Response answer(200, "application/octet-stream", std::move(bytes));
-  answer.headers.set("content-disposition", "attachment");
-  answer.headers.set("etag", "\"" + found->artifact.sha256 + "\"");
-  co_return answer;
 }
 
 // An approval of a plan: bound to what was asked, with who answers.

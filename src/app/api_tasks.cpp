@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/api.hpp"
+#include "app/plans.hpp"
 #include "tiffany/durable/inspect.hpp"
 #include "tiffany/structure/blocks.hpp"
 
@@ -65,13 +66,6 @@ TaskFilter filter_of(const ApiCall& call) {
   return filter;
 }
 
-void write_counts(JsonWriter& out, const StatusCounts& counts) {
-  out.key("counts");
-  out.begin_object();
-  for (const DurableStatus each : kStatuses) out.member(tiffany::name_of(each), counts[each]);
-  out.end_object();
-}
-
 void write_wait(JsonWriter& out, const DurableWait& wait) {
   out.begin_object();
   out.member("kind", wait.kind);
@@ -81,6 +75,19 @@ void write_wait(JsonWriter& out, const DurableWait& wait) {
   if (wait.attempts > 0) out.member("attempts", wait.attempts);
   if (wait.kind == "step") out.member("running", wait.awaited);
   out.member("at", wait.place);
+  out.end_object();
+}
+
+// Of a plan: who waits for a lock, and who has it.
+void write_lock_wait(JsonWriter& out, const plan::LockWait& wait) {
+  out.begin_object();
+  out.member("kind", "lock");
+  out.member("name", wait.lock);
+  out.member("unit", wait.unit);
+  if (wait.holder) {
+    out.member("holder", wait.holder->task.text());
+    out.member("holder_unit", wait.holder->unit);
+  }
   out.end_object();
 }
 
@@ -116,6 +123,13 @@ std::string arguments_by_name(const App& app, const std::string& type, const std
 
 }  // namespace
 
+void write_counts(JsonWriter& out, const StatusCounts& counts) {
+  out.key("counts");
+  out.begin_object();
+  for (const DurableStatus each : kStatuses) out.member(tiffany::name_of(each), counts[each]);
+  out.end_object();
+}
+
 // The same text is the same id.
 std::optional<Uuid> chosen_id(const ApiCall& call, const Body& body) {
   std::string text = body.text("id", "");
@@ -123,10 +137,9 @@ std::optional<Uuid> chosen_id(const ApiCall& call, const Body& body) {
     text = std::string(call.request().headers.find("idempotency-key").value_or(""));
   }
   if (text.empty()) return std::nullopt;
-  if (const std::optional<Uuid> id = Uuid::parse(text)) return id;
   constexpr std::size_t kLongestKey = 255;
   if (text.size() > kLongestKey) throw HttpError(400, "An idempotency key has at most 255 bytes.");
-  return Uuid::derived(Uuid(), "idempotency key " + text);
+  return id_of_text(text);
 }
 
 StartOptions start_options_of(const ApiCall& call, const Body& body) {
@@ -264,6 +277,9 @@ Task<Response> show_task(ApiCall& call) {
                           out.key("waits");
                           out.begin_array();
                           for (const DurableWait& each : waits) write_wait(out, each);
+                          for (const plan::LockWait& each : call.api.parts.locks.waits_of(id)) {
+                            write_lock_wait(out, each);
+                          }
                           out.end_array();
                           out.end_object();
                         }));

@@ -1,6 +1,7 @@
 // What commands on a running daemon share: what was given, the client, the output. Internal.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,16 +54,23 @@ class Cli {
   std::string at_;  // " --socket PATH", when it was given
 };
 
-// The exit status of a command that has waited for the task.
-int end_of_task(const Json& task);
-// The same, and kMistake when what the task threw tells of a mistake in its code.
+// The exit status of a command that has waited for the task: by its status, and for one that failed
+// by the type of what it threw.
 Task<int> end_by_log(Cli& cli, Json task);
 // What is waited for by a task: the names of promises that nobody has kept.
 std::vector<std::string> promises_of(const Json& task);
+// ", for load; dump of 4c1f... has it", of a wait for a lock.
+std::string lock_text(const Json& wait);
 // Waits until a task has ended, and prints it; --timeout, --through-approvals. Ctrl-C detaches.
 Task<int> wait_for_task(Cli& cli, std::string id);
 // Follows the events of a task until it has ended.
 Task<int> watch_task(Cli& cli, std::string id);
+// The steps of a plan, as they come to other states.
+Task<int> follow_plan(Cli& cli, std::string id);
+using UnitStates = std::map<std::string, std::string>;  // by the names of units
+// A line for each unit whose state is not the one in `known`, which then is; also for those of
+// sub-plans that run. Gives the tasks of these.
+Task<std::vector<std::string>> show_new_units(Cli& cli, std::string id, UnitStates& known);
 // {"a":1} of words a=1, or the one word that is JSON.
 std::string json_of_words(const std::vector<std::string>& words);
 std::string segment_of(std::string_view text);  // percent-encoded

@@ -8,6 +8,7 @@
 #include "base/shown_text.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/uuid.hpp"
+#include "tiffany/plan/plan.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -120,7 +121,7 @@ Task<Json> promise_meant(Cli& cli, std::string verb) {
 
 Task<int> decide(Cli& cli, std::string verb, std::string members) {
   const Json promise = co_await promise_meant(cli, verb);
-  if (promise["type"].text() == "tiffany.plan") {
+  if (promise["type"].text() == plan::kPlanType) {
     co_return co_await decide_plan_unit(cli, promise, verb == "approve");
   }
   const std::string id = promise["id"].text();

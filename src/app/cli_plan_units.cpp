@@ -1,5 +1,7 @@
 // The steps of a plan that runs: how they stand, and what they ask a person.
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/cli.hpp"
 #include "app/cli_records.hpp"
@@ -8,27 +10,76 @@
 namespace tiffany::app {
 namespace {
 
+Paint paint_of_unit(std::string_view state) noexcept {
+  if (state == "done") return Paint::good;
+  if (state == "failed") return Paint::bad;
+  return state == "awaiting approval" ? Paint::notice : Paint::plain;
+}
+
+// Of a sub-plan also its task, which can be looked at, approved and cancelled by itself.
+std::string text_of_unit(const Json& unit) {
+  const std::string& task = unit["task"].text();
+  const std::string& text = unit["text"].text();
+  if (task.empty()) return text;
+  return "task " + task.substr(0, 8) + (text.empty() ? "" : "  " + text);
+}
+
+std::string unit_line(const Output& out, const Json& unit, const std::string& before) {
+  const std::string& state = unit["state"].text();
+  const std::int64_t begun = unit["begun_us"].number();
+  const std::int64_t ended = unit["ended_us"].number();
+  std::string text = out.painted(state, paint_of_unit(state));
+  text += std::string(state.size() < 18 ? 18 - state.size() : 1, ' ') +
+          detail::shown(before + unit["name"].text());
+  if (begun > 0 && ended > begun) text += "  " + short_duration(ended - begun);
+  if (unit["attempts"].number() > 1) {
+    text += "  attempt " + std::to_string(unit["attempts"].number());
+  }
+  const std::string more = text_of_unit(unit);
+  if (!more.empty()) text += "  " + detail::shown(more);
+  return text + "\n";
+}
+
 void print_units(const Cli& cli, const Json& plan) {
   if (cli.out.json()) return cli.out.json_list(plan, "units");
   std::vector<std::vector<Cell>> rows;
   for (const Json& each : plan["units"].elements()) {
     const std::string& state = each["state"].text();
-    const Paint paint = state == "done"                ? Paint::good
-                        : state == "failed"            ? Paint::bad
-                        : state == "awaiting approval" ? Paint::notice
-                                                       : Paint::plain;
     const std::int64_t begun = each["begun_us"].number();
     const std::int64_t ended = each["ended_us"].number();
     rows.push_back({each["name"].text(),
-                    {state, paint},
+                    {state, paint_of_unit(state)},
                     each["attempts"].text(),
                     begun > 0 && ended >= begun ? short_duration(ended - begun) : std::string(),
-                    each["text"].text()});
+                    text_of_unit(each)});
   }
   cli.out.table({{"UNIT"}, {"STATE"}, {"ATTEMPTS"}, {"TOOK"}, {"TEXT"}}, rows);
 }
 
 }  // namespace
+
+Task<std::vector<std::string>> show_new_units(Cli& cli, std::string id, UnitStates& known) {
+  constexpr std::size_t kMostSubPlans = 20;               // of which steps are shown, at a time
+  std::vector<std::pair<std::string, std::string>> open;  // tasks, and what stands before names
+  open.emplace_back(id, "");
+  for (std::size_t i = 0; i < open.size() && i <= kMostSubPlans; ++i) {
+    const std::string before = open[i].second;
+    const Json plan = co_await cli.client.get("/tasks/" + open[i].first + "/plan");
+    for (const Json& unit : plan["units"].elements()) {
+      const std::string& state = unit["state"].text();
+      const std::string name = before + unit["name"].text();
+      const bool runs = state == "running" && !unit["task"].text().empty();
+      if (runs) open.emplace_back(unit["task"].text(), name + "/");
+      std::string& shown = known[name];
+      if (shown == state || state == "waiting") continue;
+      shown = state;
+      cli.out.raw(unit_line(cli.out, unit, before));
+    }
+  }
+  std::vector<std::string> below;
+  for (std::size_t i = 1; i < open.size(); ++i) below.push_back(open[i].first);
+  co_return below;
+}
 
 // An approval of a plan is bound to what was shown: its text is printed, and its digest sent.
 Task<int> decide_plan_unit(Cli& cli, Json promise, bool approved) {

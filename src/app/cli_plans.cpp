@@ -1,8 +1,5 @@
 // Commands about plans.
 #include <algorithm>
-#include <chrono>
-#include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,34 +7,30 @@
 #include "app/cli.hpp"
 #include "app/plans.hpp"
 #include "app/settings.hpp"
-#include "base/shown_text.hpp"
-#include "tiffany/core/sleep.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/exec/commands.hpp"
 #include "tiffany/io/file.hpp"
 #include "tiffany/io/io_error.hpp"
+#include "tiffany/plan/command_retention.hpp"
 #include "tiffany/plan/graph.hpp"
 #include "tiffany/plan/run.hpp"
 
 namespace tiffany::app {
 namespace {
 
-using detail::shown;
-
 constexpr std::size_t kLongestPlanFile = std::size_t{1} << 20;
 
-// {"target":"production"} of --param target=production.
-std::string params_json(const Given& given) {
-  std::string members;
+// Of --param target=production.
+plan::Values params_of(const Given& given) {
+  plan::Values values;
   for (const std::string& each : given.all("--param")) {
     const std::size_t equals = each.find('=');
     if (equals == std::string::npos || equals == 0) {
       throw CliFailure{ends::kUsage, "--param is \"" + each + "\": say name=value."};
     }
-    members += (members.empty() ? "" : ",") + quoted_json(each.substr(0, equals)) + ":" +
-               quoted_json(each.substr(equals + 1));
+    values[each.substr(0, equals)] = each.substr(equals + 1);
   }
-  return "{" + members + "}";
+  return values;
 }
 
 Task<std::string> text_of_file(std::string path) {
@@ -48,13 +41,6 @@ Task<std::string> text_of_file(std::string path) {
     failed = error.what();
   }
   throw CliFailure{ends::kFailed, failed};
-}
-
-Paint paint_of_unit(std::string_view state) noexcept {
-  if (state == "done") return paint_of_status("completed");
-  if (state == "failed") return paint_of_status("failed");
-  if (state == "awaiting approval") return paint_of_status("paused");
-  return Paint::plain;
 }
 
 bool is_there(const std::string& path) {
@@ -69,7 +55,8 @@ struct PlanMistakes {
 // The plan of a file, or its mistakes.
 Task<plan::Plan> plan_of_file(std::string path) {
   const std::string text = co_await text_of_file(path);
-  const plan::Checked checked = plan::check(text, std::move(path));
+  const plan::Files files = co_await sub_plan_files(text, path, "");
+  const plan::Checked checked = plan::check(text, std::move(path), files);
   if (!checked.plan) throw PlanMistakes{checked.text()};
   co_return *checked.plan;
 }
@@ -83,7 +70,7 @@ void complain_of_all(const Cli& cli, std::string_view lines) {
 }
 
 std::string start_body(const Given& given, std::string members) {
-  members += (members.empty() ? "" : ",") + std::string("\"params\":") + params_json(given);
+  members += (members.empty() ? "" : ",") + std::string("\"params\":") + to_json(params_of(given));
   if (given.has("--id")) members += ",\"id\":" + quoted_json(given.text("--id"));
   return "{" + members + "}";
 }
@@ -91,11 +78,7 @@ std::string start_body(const Given& given, std::string members) {
 // In this process, with a log of its own: what a crash has left is gone on with by the same --id.
 Task<int> run_here(Cli& cli, std::string file) {
   const plan::Plan wanted = co_await plan_of_file(std::move(file));
-  plan::Values given;
-  for (const std::string& each : cli.given.all("--param")) {
-    given[each.substr(0, each.find('='))] = each.substr(std::min(each.find('=') + 1, each.size()));
-  }
-  const plan::Values values = plan::with_defaults(wanted, given);
+  const plan::Values values = plan::with_defaults(wanted, params_of(cli.given));
   const Settings settings = Settings::read({});
   const std::string data = cli.given.text("--data", settings.text("data") + "/local");
   exec::Commands commands(data + "/commands", find_runner());
@@ -104,11 +87,9 @@ Task<int> run_here(Cli& cli, std::string file) {
   plan::add_plans(types, services);
   Host host(types, wal::LogOptions(data + "/wal"));
   co_await host.open();
+  co_await plan::stop_orphans(commands, host);
   const std::string chosen = cli.given.text("--id", "");
-  const Uuid id =
-      chosen.empty()
-          ? host.new_id()
-          : Uuid::parse(chosen).value_or(Uuid::derived(Uuid(), "idempotency key " + chosen));
+  const Uuid id = chosen.empty() ? host.new_id() : id_of_text(chosen);
   co_await host.start_json(plan::kPlanType, "[" + to_json(wanted) + "," + to_json(values) + "]",
                            StartOptions().id(id));
   std::string failed;
@@ -124,56 +105,6 @@ Task<int> run_here(Cli& cli, std::string file) {
   co_await host.close();
   if (failed.empty()) co_return ends::kDone;
   throw CliFailure{ends::kFailed, failed};
-}
-
-std::string unit_line(const Output& out, const Json& unit) {
-  const std::string& state = unit["state"].text();
-  const std::int64_t begun = unit["begun_us"].number();
-  const std::int64_t ended = unit["ended_us"].number();
-  std::string text = out.painted(state, paint_of_unit(state));
-  text += std::string(state.size() < 18 ? 18 - state.size() : 1, ' ') + shown(unit["name"].text());
-  if (begun > 0 && ended > begun) text += "  " + short_duration(ended - begun);
-  if (unit["attempts"].number() > 1) {
-    text += "  attempt " + std::to_string(unit["attempts"].number());
-  }
-  if (!unit["text"].text().empty()) text += "  " + shown(unit["text"].text());
-  return text + "\n";
-}
-
-// A line whenever a unit of the plan has come to another state, until the plan has ended. A daemon
-// that goes is waited for.
-Task<int> follow_plan(Cli& cli, std::string id) {
-  constexpr int kMostMissed = 60;  // half a second each
-  std::map<std::string, std::string> known;
-  int missed = 0;
-  cli.out.note("plan " + id + "; Ctrl-C detaches, and `" + cli.command("watch " + id.substr(0, 8)) +
-               "` comes back");
-  for (;;) {
-    std::optional<CliFailure> failed;
-    std::optional<Json> task;
-    try {
-      task = co_await cli.client.get("/tasks/" + id + "/result?wait=500ms");
-      const bool ended = cli.client.status() == 200;
-      const Json plan = co_await cli.client.get("/tasks/" + id + "/plan");
-      for (const Json& unit : plan["units"].elements()) {
-        std::string& before = known[unit["name"].text()];
-        if (before == unit["state"].text() || unit["state"].text() == "waiting") continue;
-        before = unit["state"].text();
-        cli.out.raw(unit_line(cli.out, unit));
-      }
-      missed = 0;
-      if (!ended) continue;
-    } catch (const CliFailure& failure) {
-      failed = failure;
-    }
-    if (!failed) break;
-    if (failed->status != ends::kNoDaemon || ++missed > kMostMissed) throw CliFailure(*failed);
-    if (missed == 1) cli.out.note("the daemon is gone; waiting for it to come back");
-    co_await sleep(std::chrono::milliseconds(500));
-  }
-  const Json end = co_await cli.client.get("/tasks/" + id);
-  if (end["status"].text() != "completed") cli.out.complain(end["detail"].text());
-  co_return end_of_task(end);
 }
 
 }  // namespace
@@ -196,7 +127,9 @@ Task<int> run(Cli& cli) {
   std::string members;
   if (is_there(file)) {
     const std::string text = co_await text_of_file(file);
-    members = "\"text\":" + quoted_json(text) + ",\"file\":" + quoted_json(file);
+    const plan::Files files = co_await sub_plan_files(text, file, "");
+    members = "\"text\":" + quoted_json(text) + ",\"file\":" + quoted_json(file) +
+              ",\"files\":" + to_json(files);
   } else {
     if (file.find('/') != std::string::npos) {
       throw CliFailure{ends::kFailed, "There is no file " + file + "."};
@@ -217,7 +150,8 @@ Task<int> plan_check(Cli& cli) {
   int worst = ends::kDone;
   for (const std::string& file : cli.given.all("PLAN")) {
     const std::string text = co_await text_of_file(file);
-    const plan::Checked checked = plan::check(text, file);
+    const plan::Files files = co_await sub_plan_files(text, file, "");
+    const plan::Checked checked = plan::check(text, file, files);
     if (checked.plan) {
       cli.out.text(file + ": good, " + std::to_string(checked.plan->steps.size()) + " steps" +
                    "\n");

@@ -8,8 +8,18 @@
 #include "app/cli_records.hpp"
 #include "base/shown_text.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/plan/plan.hpp"
 
 namespace tiffany::app {
+std::string lock_text(const Json& wait) {
+  std::string text;
+  if (wait.has("unit")) text += ", for " + wait["unit"].text();
+  if (wait.has("holder")) {
+    text += "; " + wait["holder_unit"].text() + " of " + wait["holder"].text() + " has it";
+  }
+  return text;
+}
+
 namespace {
 
 using detail::shown;
@@ -21,7 +31,7 @@ std::string wait_text(const Output& out, const Json& wait) {
     text += ", attempt " + std::to_string(wait["attempts"].number());
   }
   if (wait.has("due")) text += ", due " + out.moment(wait["due"].text());
-  return text;
+  return text + lock_text(wait);
 }
 
 // "3 of 4 steps ok": what a plan that has completed gives is as long as the plan.
@@ -35,7 +45,7 @@ std::string plan_summary(const Json& units) {
 
 std::string outcome_text(const Json& task) {
   const Json& units = task["result"]["units"];
-  if (task["type"].text() == "tiffany.plan" && units.kind() == JsonKind::array) {
+  if (task["type"].text() == plan::kPlanType && units.kind() == JsonKind::array) {
     return plan_summary(units);
   }
   return task.has("result") ? task["result"].raw() : task["detail"].text();

@@ -45,7 +45,7 @@ class Forest {
       const Json whole = co_await cli_.client.get("/tasks/" + id);
       for (const Json& wait : whole["waits"].elements()) {
         if (wait["kind"].text() == "child") continue;  // the child is shown itself
-        waits.push_back(wait["kind"].text() + " " + wait["name"].text() +
+        waits.push_back(wait["kind"].text() + " " + wait["name"].text() + lock_text(wait) +
                         (wait["at"].text().empty() ? "" : "  " + wait["at"].text()));
       }
     }

@@ -1,4 +1,4 @@
-// Commands that follow a task: watch, result --wait, start --wait.
+// Commands that follow a task: watch, result --wait, start --wait, run.
 //
 // What has happened is read from the log of the task, record after record; events of PAL say when
 // to look. So nothing is missed or shown twice when the daemon is killed and comes back, although
@@ -16,6 +16,7 @@
 #include "app/cli_records.hpp"
 #include "app/settings.hpp"
 #include "tiffany/base/error.hpp"
+#include "tiffany/durable/rejected.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/io/signals.hpp"
 #include "tiffany/structure/blocks.hpp"
@@ -29,9 +30,16 @@ bool has_ended(const Json& task) {
   return status != "running" && status != "queued" && status != "paused";
 }
 
+// What is shown of a task on the way to its end.
+enum class Showing {
+  nothing,  // its result, at the end
+  records,
+  units,  // of a plan
+};
+
 class Follower {
  public:
-  Follower(Cli& cli, std::string id, bool shows) : cli_(cli), id_(std::move(id)), shows_(shows) {
+  Follower(Cli& cli, std::string id, Showing what) : cli_(cli), id_(std::move(id)), showing_(what) {
     patience_ = parse_duration(cli.given.text("--reconnect", "30s"), "--reconnect");
     if (cli.given.has("--since")) seen_ = Json::parse(cli.given.text("--since")).number();
   }
@@ -59,12 +67,11 @@ class Follower {
  private:
   // Until the task has ended; nothing when the connection has.
   Task<std::optional<int>> follow() {
+    if (showing_ == Showing::units) co_return co_await follow_units();
     std::string query = "task=" + id_;
     if (cli_.given.has("--kind")) query += "&kind=" + segment_of(cli_.given.text("--kind"));
     PalStream events = co_await PalStream::open(cli_.client, query, last_event_);
-    if (met_ && tried_ > Duration{}) cli_.out.note("The daemon is back.");
-    met_ = true;
-    tried_ = Duration{};
+    meet();
     if (const auto end = co_await look()) co_return end;
     while (std::optional<PalLine> line = co_await events.next()) {
       if (!line->id.empty()) last_event_ = line->id;
@@ -75,26 +82,58 @@ class Follower {
     co_return std::nullopt;
   }
 
+  // By looks at intervals: a plan of a thousand steps makes many more events than a person reads.
+  Task<std::optional<int>> follow_units() {
+    constexpr int kLongestMs = 500;
+    for (int pause_ms = 20;; pause_ms = std::min(2 * pause_ms, kLongestMs)) {
+      const std::optional<int> end = co_await look();
+      if (end) co_return end;
+      meet();
+      co_await cli_.client.get("/tasks/" + id_ + "/result?wait=" + std::to_string(pause_ms) + "ms");
+    }
+  }
+
+  // The daemon has answered.
+  void meet() {
+    if (met_ && tried_ > Duration{}) cli_.out.note("The daemon is back.");
+    met_ = true;
+    tried_ = Duration{};
+  }
+
   // What is new in the log, and whether the task has ended.
   Task<std::optional<int>> look() {
     const Json task = co_await cli_.client.get("/tasks/" + id_);
-    if (shows_) co_await show_records();
+    if (showing_ == Showing::records) co_await show_records();
+    std::vector<std::string> below;
+    if (showing_ == Showing::units) below = co_await show_new_units(cli_, id_, units_);
     if (cli_.out.gone()) co_return ends::kDone;  // whoever read has gone
     if (has_ended(task)) {
-      if (!shows_) show_result(cli_, task);
+      if (showing_ == Showing::nothing) show_result(cli_, task);
+      if (showing_ == Showing::units && task["status"].text() != "completed") {
+        cli_.out.complain(task["detail"].text());
+      }
       co_return co_await end_by_log(cli_, task);
     }
+    tell_promises(id_, task);
+    for (const std::string& id : below) {
+      const Json sub_plan = co_await cli_.client.get("/tasks/" + id);
+      tell_promises(id, sub_plan);
+    }
+    co_return std::nullopt;
+  }
+
+  void tell_promises(const std::string& id, const Json& task) {
     for (const std::string& name : promises_of(task)) {
-      if (!told_.insert(name).second) continue;
-      const std::string how = cli_.command("approve " + id_.substr(0, 8));
-      if (!shows_ && !cli_.out.asks() && !cli_.given.has("--through-approvals")) {
-        throw CliFailure{ends::kApproval, "Task " + id_ + " waits for " + name +
+      if (!told_.insert(id + name).second) continue;
+      const std::string how = cli_.command("approve " + id.substr(0, 8));
+      const bool only_looks = showing_ == Showing::records;
+      if (!only_looks && !cli_.out.asks() && !cli_.given.has("--through-approvals")) {
+        throw CliFailure{ends::kApproval, "Task " + id + " waits for " + name +
                                               ", and there is no terminal to ask on: " + how +
                                               ", or wait on with --through-approvals."};
       }
       cli_.out.note("Waits for " + name + ": " + how);
     }
-    co_return std::nullopt;
   }
 
   Task<void> show_records() {
@@ -118,7 +157,7 @@ class Follower {
   }
 
   void show_event(const Json& event) {
-    if (!shows_) return;
+    if (showing_ != Showing::records) return;
     if (cli_.out.json()) {
       cli_.out.json(event);
     } else {
@@ -143,11 +182,12 @@ class Follower {
 
   Cli& cli_;
   std::string id_;
-  bool shows_;
+  Showing showing_;
   bool met_ = false;  // the daemon answered once
   std::int64_t seen_ = 0;
   std::string last_event_;
   std::set<std::string> told_;  // promises that were spoken of
+  UnitStates units_;            // that were shown
   Duration patience_{};
   Duration tried_{};
   Duration back_off_{};
@@ -161,15 +201,15 @@ Task<int> until_interrupted(std::string how_to_come_back, Cli* cli) {
   co_return ends::kInterrupted;
 }
 
-Task<int> follow_task(Cli* cli, std::string id, bool shows) {
-  Follower follower(*cli, std::move(id), shows);
+Task<int> follow_task(Cli* cli, std::string id, Showing what) {
+  Follower follower(*cli, std::move(id), what);
   co_return co_await follower.run();
 }
 
-Task<int> timed_follow(Cli* cli, std::string id, bool shows) {
-  if (!cli->given.has("--timeout")) co_return co_await follow_task(cli, id, shows);
+Task<int> timed_follow(Cli* cli, std::string id, Showing what) {
+  if (!cli->given.has("--timeout")) co_return co_await follow_task(cli, id, what);
   const Duration most = parse_duration(cli->given.text("--timeout"), "--timeout");
-  auto end = co_await within(most, follow_task(cli, id, shows));
+  auto end = co_await within(most, follow_task(cli, id, what));
   if (!end.timed_out()) co_return std::move(end).value();
   throw CliFailure{ends::kTimeout, "Task " + id + " has not ended within " +
                                        cli->given.text("--timeout") + "; it goes on. " +
@@ -177,12 +217,12 @@ Task<int> timed_follow(Cli* cli, std::string id, bool shows) {
                                        " waits again."};
 }
 
-Task<int> follow_or_detach(Cli& cli, std::string id, bool shows) {
-  const std::string back = cli.command((cli.given.has("--follow") ? "logs -f "
-                                        : shows                   ? "watch "
-                                                                  : "result --wait ") +
+Task<int> follow_or_detach(Cli& cli, std::string id, Showing what) {
+  const std::string back = cli.command((cli.given.has("--follow")  ? "logs -f "
+                                        : what == Showing::nothing ? "result --wait "
+                                                                   : "watch ") +
                                        id.substr(0, 8));
-  Task<int> follow = timed_follow(&cli, id, shows);
+  Task<int> follow = timed_follow(&cli, id, what);
   Task<int> interrupt = until_interrupted(back, &cli);
   auto first = co_await race(std::move(follow), std::move(interrupt));
   co_return first.value;
@@ -191,20 +231,24 @@ Task<int> follow_or_detach(Cli& cli, std::string id, bool shows) {
 }  // namespace
 
 Task<int> watch_task(Cli& cli, std::string id) {
-  co_return co_await follow_or_detach(cli, std::move(id), true);
+  co_return co_await follow_or_detach(cli, std::move(id), Showing::records);
 }
 Task<int> wait_for_task(Cli& cli, std::string id) {
-  co_return co_await follow_or_detach(cli, std::move(id), false);
+  co_return co_await follow_or_detach(cli, std::move(id), Showing::nothing);
 }
 
-int end_of_task(const Json& task) {
+Task<int> follow_plan(Cli& cli, std::string id) {
+  cli.out.note("plan " + id + "; Ctrl-C detaches, and `" + cli.command("watch " + id.substr(0, 8)) +
+               "` comes back");
+  co_return co_await follow_or_detach(cli, std::move(id), Showing::units);
+}
+
+static int end_of_task(const Json& task) {
   const std::string& status = task["status"].text();
-  const std::string& why = task["detail"].text();
   if (status == "completed") return ends::kDone;
   if (status == "cancelled") return ends::kCancelled;
   if (status == "diverged") return ends::kDiverged;
   if (status == "quarantined") return ends::kDamaged;
-  if (why.find("rejected") != std::string::npos) return ends::kRejected;
   return ends::kFailed;
 }
 
@@ -226,8 +270,10 @@ Task<int> end_by_log(Cli& cli, Json task) {
       co_await cli.client.get("/tasks/" + task["id"].text() +
                               "/records?type=TaskAbort&limit=1000&after=" + std::to_string(after));
   const auto& records = page["records"].elements();
-  const bool mistake = !records.empty() && tells_of_mistake(records.back()["thrown"].text());
-  co_return mistake ? ends::kMistake : end;
+  if (records.empty()) co_return end;
+  const std::string& thrown = records.back()["thrown"].text();
+  if (thrown == kRejectedType) co_return ends::kRejected;
+  co_return tells_of_mistake(thrown) ? ends::kMistake : end;
 }
 
 std::vector<std::string> promises_of(const Json& task) {

@@ -81,8 +81,8 @@ class Daemon {
         services_(commands_, data_ + "/locks"),
         host_(with_own_types(app_, services_), log_, host_options_of(app_, settings_, events_)),
         linter_(*Scheduler::current()),
-        api_(Api::Parts{app_, app_.types(), settings_, host_, commands_, log_, pal_, metrics_,
-                        linter_, *Scheduler::current(), tokens_, access_, audit_,
+        api_(Api::Parts{app_, app_.types(), settings_, host_, commands_, services_.locks, log_,
+                        pal_, metrics_, linter_, *Scheduler::current(), tokens_, access_, audit_,
                         [this](std::string why) { stop(std::move(why)); }}),
         server_(api_, limits_of(settings_)),
         of_scheduler_(observe::collect(metrics_, *Scheduler::current())),
@@ -136,14 +136,7 @@ class Daemon {
   observe::PalOptions pal_options() {
     observe::PalOptions options;
     options.snapshot = [this](JsonWriter& out, const observe::PalFilter&) {
-      const StatusCounts counts = host_.counts();
-      out.key("counts");
-      out.begin_object();
-      for (std::size_t i = 0; i < StatusCounts::kStatuses; ++i) {
-        const auto each = static_cast<DurableStatus>(i);
-        out.member(tiffany::name_of(each), counts[each]);
-      }
-      out.end_object();
+      write_counts(out, host_.counts());
     };
     return options;
   }

@@ -63,6 +63,65 @@ TEST_F(CliPlans, AFailedPlanEndsTheCommandThatFollowsIt) {
   EXPECT_EQ(said.status, 1) << said.out << said.err;
 }
 
+TEST_F(CliPlans, ARunEndsWithTheStatusOfTheTaskAndHeedsWhatItIsTold) {
+  const std::string plan = file("greeting.yaml", kGreeting);
+  const CliSaid asked = depot("run " + plan);
+  EXPECT_EQ(asked.status, 6) << asked.out << asked.err;
+  EXPECT_NE(asked.err.find("--through-approvals"), std::string::npos) << asked.err;
+  const CliSaid late = depot("run --through-approvals --timeout 20ms " + plan);
+  EXPECT_EQ(late.status, 5) << late.out << late.err;
+  const std::string id = depot("run --detach " + plan).out.substr(0, 36);
+  ASSERT_TRUE(shows("plan status " + id, "awaiting approval"));
+  EXPECT_EQ(depot("reject " + id).status, 0);
+  EXPECT_EQ(depot("result --wait " + id).status, 7);
+  const std::string word = file("w.yaml", "steps: [{name: rejected, run: [\"false\"]}]\n");
+  EXPECT_EQ(depot("run " + word).status, 1) << "a word is no rejection";
+}
+
+TEST_F(CliPlans, APlanIsRunWithThePlansThatItsStepsName) {
+  std::filesystem::create_directories(directory_->path() + "/jobs");
+  file("jobs/inner.yaml",
+       "params: {who: {type: string}}\nsteps: [{name: greet, outputs: [x], shell: true, env: "
+       "{W: \"${{ params.who }}\"}, run: 'echo \"x=hi $W\" >> $TIFFANY_OUTPUT'}]\n"
+       "outputs: {x: \"${{ steps.greet.outputs.x }}\"}\n");
+  const std::string outer =
+      file("outer.yaml",
+           "steps:\n- {name: in, plan: jobs/inner.yaml, with: {who: ann}}\n"
+           "- {name: out, needs: [in], run: [echo, \"${{ steps.in.outputs.x }}\"]}\n");
+  EXPECT_EQ(depot("plan check " + outer).status, 0);
+  EXPECT_NE(depot("plan graph " + outer).out.find("  | [greet]"), std::string::npos);
+  const std::string id = depot("run --detach " + outer).out.substr(0, 36);
+  EXPECT_EQ(depot("result --wait " + id).status, 0);
+  EXPECT_EQ(depot("output " + id + " out").out, "hi ann\n");
+  file("jobs/inner.yaml",
+       "params: {who: x}\nsteps: [{name: ok, approve: 'go on?'}]\n"
+       "outputs: {x: y}\n");
+  const CliSaid asked = depot("run " + outer);
+  EXPECT_EQ(asked.status, 6) << "the sub-plan asks" << asked.err;
+  EXPECT_NE(asked.out.find("in/ok"), std::string::npos) << asked.out;
+  std::filesystem::remove(directory_->path() + "/jobs/inner.yaml");
+  const CliSaid gone = depot("run " + outer);
+  EXPECT_EQ(gone.status, 2);
+  EXPECT_NE(gone.err.find(":2:20: The step \"in\" has the plan"), std::string::npos) << gone.err;
+}
+
+TEST_F(CliPlans, APlanThatWaitsForALockSaysWhoHasIt) {
+  const std::string go = directory_->path() + "/lock-go";
+  Followed fifo(go);
+  const auto plan = [&](const char* name, const char* run) {
+    return file(name, std::string("steps: [{name: a, locks: [tape], shell: true, run: '") + run +
+                          "', env: {GO: " + go + "}}]\n");
+  };
+  const std::string first =
+      depot("run --detach " + plan("l1.yaml", "read x < $GO")).out.substr(0, 36);
+  ASSERT_TRUE(shows("plan status " + first, "running"));
+  const std::string second = depot("run --detach " + plan("l2.yaml", "true")).out.substr(0, 36);
+  EXPECT_TRUE(shows("show " + second, "lock tape, for a; a of " + first + " has it"));
+  EXPECT_NE(depot("tree").out.find("lock tape, for a"), std::string::npos);
+  std::ofstream(go) << "on\n";
+  EXPECT_EQ(depot("result --wait " + second).status, 0);
+}
+
 TEST_F(CliPlans, FilesThatAStepLeavesAreListedAndFetchedAndNothingElseIs) {
   const std::string plan =
       file("a.yaml", "steps:\n - {name: a, directory: " + directory_->path() +

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -91,13 +92,17 @@ inline std::string without_ids(std::string text) {
   return std::regex_replace(text, kClock, "<clock>");
 }
 
-// Asks again until it is so; not for ever.
+// Waits until it is so, and asks now and then; at most half a minute.
 template <class F>
 bool eventually(const F& is_so) {
-  for (int i = 0; i < 1000; ++i) {
-    if (is_so()) return true;
+  constexpr std::chrono::seconds kLongest(30);
+  constexpr int kPauseMs = 2;
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  while (!is_so()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    poll(nullptr, 0, kPauseMs);
   }
-  return false;
+  return true;
 }
 
 // A daemon of depot (depot.cpp), and its commands.

@@ -3,8 +3,15 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <fstream>
+#include <regex>
+#include <utility>
+#include <vector>
+
+#include "tiffany/base/json_reader.hpp"
 
 namespace tiffany::daemon_tests {
 namespace daemon_test {
@@ -264,18 +271,49 @@ TEST_F(Daemon, EveryChangeIsInTheAuditWithWhoAndWhy) {
   EXPECT_EQ(lines.find("Spawn"), std::string::npos);
 }
 
+// {method, path} of the document that the daemon serves.
+std::vector<std::pair<std::string, std::string>> calls_in(const std::string& document) {
+  std::vector<std::pair<std::string, std::string>> all;
+  JsonReader in(document);
+  in.begin_object();
+  for (std::string name; in.next_member(name);) {
+    if (name != "paths") {
+      in.raw();
+      continue;
+    }
+    in.begin_object();
+    for (std::string path; in.next_member(path);) {
+      in.begin_object();
+      for (std::string method; in.next_member(method); in.raw()) {
+        std::transform(method.begin(), method.end(), method.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+        all.emplace_back(method, path);
+      }
+    }
+  }
+  return all;
+}
+
+// What a route says to a body that is no JSON, and about names that nobody has; a router that does
+// not know the route says other things. Streams have no end, and refuse a task that is none.
 TEST_F(Daemon, EveryRouteOfTheDocumentIsThere) {
   const std::string document = get(socket(), "/openapi.json").body;
   EXPECT_NE(document.find(R"("openapi":"3.1.0")"), std::string::npos);
-  std::size_t paths = 0;
-  for (std::size_t at = 0; (at = document.find("\"/api/v1", at + 1)) != std::string::npos;) {
-    const std::string path = document.substr(at + 1, document.find('"', at + 1) - at - 1);
-    ++paths;
-    // A method that no route has: 405 says that the path is known.
-    http::Request request("PATCH", path);
-    EXPECT_EQ(ask(socket(), std::move(request)).status, 405) << path;
+  const auto calls = calls_in(document);
+  EXPECT_GT(calls.size(), 40U);
+  for (const auto& [method, pattern] : calls) {
+    const std::string path = std::regex_replace(pattern, std::regex(R"(\{\w+\})"), "nobody");
+    http::Request request(method, path + (method == "GET" ? "?task=nobody&seconds=0" : ""));
+    if (method == "POST") request.body = "[";
+    const http::Response answer = ask(socket(), std::move(request));
+    EXPECT_EQ(answer.body.find("There is no " + path), std::string::npos) << answer.body;
+    EXPECT_EQ(answer.body.find(path + " takes "), std::string::npos) << answer.body;
   }
-  EXPECT_GT(paths, 25U);
+  // So a call that the document does not have is told from those that it has.
+  const http::Response unknown = ask(socket(), http::Request("GET", "/api/v1/nobody"));
+  EXPECT_NE(unknown.body.find("There is no /api/v1/nobody"), std::string::npos) << unknown.body;
+  const http::Response other = ask(socket(), http::Request("PATCH", "/api/v1/tasks"));
+  EXPECT_NE(other.body.find("/api/v1/tasks takes "), std::string::npos) << other.body;
 }
 
 // Its works beside all others, as the dump and the dashboard show them.
