@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "durable/memory_test.hpp"
+#include "tiffany/durable/rejected.hpp"
 
 namespace tiffany {
 namespace failures_test {
@@ -102,6 +103,38 @@ TEST_P(FailuresTest, TypeAndCodeComeThroughStepsAndChildrenToTheResult) {
                          },
                          [] {});
   world.live([&](Host& host) -> Task<void> { co_await expect(host); });  // from the log
+}
+
+Uuid asked_for;
+Durable<int> asks(Flow& flow) {
+  auto answer = co_await flow.promise<int>("answer");
+  asked_for = answer.id();
+  co_return co_await answer;
+}
+
+// Whether its code is here or at rest when somebody breaks the promise.
+TEST_P(FailuresTest, ATaskWhosePromiseWasBrokenWasRejectedByTypeAndNotByAWord) {
+  only("asks", asks);
+  for (const bool at_rest : {false, true}) {
+    const Uuid id = Uuid::derived(Uuid(), at_rest ? "at rest" : "here");
+    std::string type;
+    world.live([&](Host& host) -> Task<void> {
+      co_await host.start_as(id, "asks");
+      co_await sleep(1s);
+      if (at_rest) co_await host.pause(id);
+      co_await host.complete_json(asked_for, "too dear", false);
+      if (at_rest) co_await host.resume(id);
+    });
+    world.live([&](Host& host) -> Task<void> {
+      try {
+        co_await host.result<int>(id);
+      } catch (const DurableFailed& e) {
+        type = e.type();
+        EXPECT_STREQ(e.what(), "too dear");
+      }
+    });
+    EXPECT_EQ(type, kRejectedType) << at_rest;
+  }
 }
 
 // ---- Trying again ----
