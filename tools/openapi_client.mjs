@@ -69,7 +69,7 @@ try {
   let promise;
   while (!promise) promise = (await client.getPromises()).data.promises[0]?.id;
   const plan = "steps: [{name: a, run: ['true']}]";
-  const run = (await client.postPlansRun(null, { plan })).data.id;
+  const run = (await client.postPlansRun(null, { text: plan })).data.id;
 
   // What stands in the place of parameters, and bodies that a schema alone does not tell.
   const places = {
@@ -87,8 +87,8 @@ try {
     getSchedulesName: [{ name: "s" }],
     postSchedulesNameVerb: [{ name: "s", verb: "pause" }],
     deleteSchedulesName: [{ name: "s" }],
-    postPlansCheck: [null, { plan }],
-    postPlansRun: [null, { plan }],
+    postPlansCheck: [null, { text: plan }],
+    postPlansRun: [null, { text: plan }],
     getPlansName: [{ name: "none" }],
     postPlansNameRun: [{ name: "none" }, {}],
     postLevels: [null, { levels: "info" }],

@@ -1,5 +1,6 @@
 // The OpenAPI 3.1 document, made of the table of routes and schemas.json.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 
@@ -64,6 +65,16 @@ std::string operation_of(const Route& route) {
   return name;
 }
 
+// 201: it made something. 202: what was asked for comes later.
+std::string_view status_of_success(const Route& route) {
+  constexpr std::array<std::string_view, 7> kMakes{
+      "/tasks",     "/tasks/{task}/fork", "/schedules",
+      "/plans/run", "/plans/{name}/run",  "/plans/{name}/schedule",
+      "/tokens"};
+  if (route.method == "POST" && std::ranges::find(kMakes, route.path) != kMakes.end()) return "201";
+  return route.path == "/shutdown" ? "202" : "200";
+}
+
 void write_operation(JsonWriter& out, const Route& route) {
   out.begin_object();
   out.member("operationId", operation_of(route));
@@ -78,7 +89,7 @@ void write_operation(JsonWriter& out, const Route& route) {
   }
   out.key("responses");
   out.begin_object();
-  out.key(route.answer == "Token" || route.body == "Start" ? "201" : "200");
+  out.key(status_of_success(route));
   out.begin_object();
   out.member("description", "done");
   if (!route.answer.empty()) write_content(out, "application/json", route.answer);
