@@ -32,7 +32,7 @@ inline Uuid task_id(int which) {
   return *Uuid::parse(text);
 }
 
-inline constexpr std::size_t kEvery = test::kSlower;  // so many bytes one is tried
+inline constexpr std::size_t kEvery = tiffany::test::kSlower;  // so many bytes one is tried
 
 // A record, and whether anybody was told that it is safe.
 class Told final : public Ticket {
