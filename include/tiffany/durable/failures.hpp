@@ -29,8 +29,8 @@ class RecordedFailure : public Error {
   RecordedFailure(Errc code, const std::string& sentence, std::string type,
                   std::optional<Errc> cause)
       : Error(code, sentence), type_(std::move(type)), cause_(cause) {}
-  // The name of the type that was thrown, as the compiler writes it. Empty: nothing was thrown (the
-  // step took too long, a promise was broken), or a program wrote the log that did not record it.
+  // The name of the type that was thrown, as the compiler writes it; kRejectedType for a broken
+  // promise. Empty: nothing was thrown (the step took too long), or the log is of an older program.
   const std::string& type() const noexcept { return type_; }
   // The code of the tiffany::Error that was thrown. None: something else was.
   std::optional<Errc> cause() const noexcept { return cause_; }
