@@ -45,8 +45,8 @@ TEST(CliTexts, TheManualIsRoffThatManReads) {
 
 TEST(CliTexts, ConfigPrintsSettingsAndWhereEachIsFrom) {
   const CliSaid said =
-      run_shell(std::string("TIFFANY_DRAIN=7s ") + TIFFANY_PROGRAM + " config --data=/tmp/x");
-  EXPECT_NE(said.out.find("now from: flag\ndata = /tmp/x"), std::string::npos) << said.out;
+      run_shell(std::string("TIFFANY_DRAIN=7s ") + TIFFANY_PROGRAM + " config --data=/nowhere/x");
+  EXPECT_NE(said.out.find("now from: flag\ndata = /nowhere/x"), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("now from: environment\ndrain = 7s"), std::string::npos) << said.out;
   EXPECT_EQ(run_shell(std::string(TIFFANY_PROGRAM) + " config --drain soon").status, 2);
   EXPECT_EQ(run_shell(std::string(TIFFANY_PROGRAM) + " serve --dance").status, 2);
