@@ -151,11 +151,13 @@ void Generation::begin(std::uint64_t checkpoint, bool counted) {
   more().checkpoint = checkpoint;
   more().number = checkpoint;
   more().counted = counted;
+  more().retry = 0;
   more().random.reset();
 }
 
 void Generation::begin_retry(std::uint64_t record) {
   more().number = record;
+  more().retry = record;
   more().counted = false;
 }
 

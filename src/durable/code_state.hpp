@@ -86,6 +86,8 @@ class Generation {
   void begin_retry(std::uint64_t record);
   // Which checkpoint was the last; zero: none.
   std::uint64_t checkpoint() const noexcept { return more_ != nullptr ? more_->checkpoint : 0; }
+  // The record of the last retry behind the checkpoint; zero: none.
+  std::uint64_t retry() const noexcept { return more_ != nullptr ? more_->retry : 0; }
   // A part of the names of children, which come again.
   std::string text() const;
   // Numbers of the task; made when the first is drawn.
@@ -95,6 +97,7 @@ class Generation {
   struct More {
     std::uint64_t checkpoint = 0;
     std::uint64_t number = 0;  // of the checkpoint, or of the record of a retry
+    std::uint64_t retry = 0;
     bool counted = false;
     std::optional<Random> random;
   };

@@ -35,6 +35,7 @@ std::string detail::StepSlot::key() const {
 std::string Attempt::key() const { return step_.key(); }
 
 int Attempt::number() const noexcept { return step_.attempts; }
+std::uint64_t Attempt::retry() const noexcept { return step_.flow.generation.retry(); }
 const std::string& Attempt::details() const noexcept { return step_.details; }
 void Attempt::heartbeat(std::string details) {
   detail::require_reason(details, "What a heartbeat says");

@@ -223,6 +223,7 @@ std::string Commands::path(const Uuid& id, CommandFile which) const {
 std::optional<CommandResult> CommandRunner::end_of(const Uuid& /*id*/) const {
   return std::nullopt;
 }
+Task<void> CommandRunner::forget_older(Uuid /*id*/, std::uint64_t /*round*/) { co_return; }
 std::string CommandRunner::artifact_path(const Uuid& /*id*/, std::size_t /*number*/) const {
   return "";
 }
@@ -248,6 +249,13 @@ Task<std::string> Commands::read(Uuid id, CommandFile which, std::size_t most) {
     if (n == 0) break;
   }
   co_return text;
+}
+
+Task<void> Commands::forget_older(Uuid id, std::uint64_t round) {
+  const std::string at = directory_ + "/" + id.text();
+  if (!exists(at + "/exit.json")) co_return;
+  const auto spec = record_in<CommandSpec>(at + "/spec.json");
+  if (spec && spec->round < round) co_await forget(id);
 }
 
 Task<void> Commands::forget(Uuid id) {

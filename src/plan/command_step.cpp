@@ -111,8 +111,19 @@ Task<exec::CommandResult> run_locked(PlanServices* services, Uuid task, const Co
   co_return result;
 }
 
+// Ends of before the task was taken back to an earlier step. The last first, so that the others
+// are still found after a crash.
+Task<void> forget_older(exec::CommandRunner* commands, Uuid task, const CommandOrder* order) {
+  int last = order->attempt;
+  while (commands->end_of(command_id(task, order->unit, last))) ++last;
+  while (last-- > order->attempt) {
+    co_await commands->forget_older(command_id(task, order->unit, last), order->spec.round);
+  }
+}
+
 Task<CommandDone> attempt(PlanServices* services, Uuid task, const CommandOrder* order) {
   CommandDone done;
+  if (order->spec.round > 0) co_await forget_older(&services->commands, task, order);
   if (order->locks.empty()) {
     done.result = co_await run_command_of(services, order);
   } else {
@@ -143,7 +154,8 @@ class CommandStep final : public detail::KeptStep {
  private:
   bool suspends() const noexcept override { return true; }
   void call(Attempt& /*attempt*/, std::string& /*result*/) override {}
-  Task<void> run(Attempt& /*attempt*/, std::string& result) override {
+  Task<void> run(Attempt& attempt, std::string& result) override {
+    order_.spec.round = attempt.retry();
     return detail::run_step(plan::attempt(&services_, task_, &order_), &result);
   }
   PlanServices& services_;

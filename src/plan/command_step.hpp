@@ -26,6 +26,7 @@ class CommandOrder {
  public:
   CommandOrder() = default;
   std::string unit{};  // names the step in the log
+  int attempt = 1;
   Uuid id{};
   exec::CommandSpec spec{};
   std::vector<std::string> outputs{};

@@ -136,7 +136,8 @@ Durable<void> PlanRun::begin(Unit& unit) {
     co_return;
   }
   order.unit = unit.name;
-  order.id = command_id(flow_.id(), unit.name, unit.attempts + 1);
+  order.attempt = unit.attempts + 1;
+  order.id = command_id(flow_.id(), unit.name, order.attempt);
   order.outputs = unit.step->outputs;
   order.locks = unit.step->locks;
   const Uuid id = order.id;

@@ -184,6 +184,23 @@ TEST_F(Trouble, ASweepForgetsWhatNeverBegan) {
   EXPECT_EQ(text_of(at("ledger")), "");
 }
 
+TEST_F(Trouble, OnlyWhatEndedInAnEarlierRoundIsForgottenForTheNext) {
+  CommandSpec spec = shell("echo once >> \"$1\"", {at("ledger")});
+  const auto run_after = [&](std::uint64_t round) {
+    program([&]() -> Task<void> {
+      exec::Commands all = commands();
+      co_await all.forget_older(kId, round);
+    });
+    spec.round = round;
+    run(kId, spec);
+    return text_of(at("ledger"));
+  };
+  EXPECT_EQ(run_after(0), "once\n");
+  EXPECT_EQ(run_after(0), "once\n");
+  EXPECT_EQ(run_after(7), "once\nonce\n");
+  EXPECT_EQ(run_after(7), "once\nonce\n");
+}
+
 TEST_F(Trouble, ASweepGoesOnBehindWhatCannotBeRemovedAndReportsIt) {
   run(id_of("good"), kTrue);
   const Uuid bad = id_of("bad");

@@ -86,6 +86,20 @@ class FakeCommands final : public exec::CommandRunner {
   Task<std::string> read(Uuid id, exec::CommandFile /*which*/, std::size_t /*most*/) override {
     co_return outputs_[id];
   }
+  std::optional<exec::CommandResult> end_of(const Uuid& id) const override {
+    const auto found = ends_.find(id);
+    return found == ends_.end() ? std::nullopt : std::optional(found->second);
+  }
+  Task<void> forget_older(Uuid id, std::uint64_t round) override {
+    if (CrashTest::alive() && ends_.count(id) != 0 && specs[id].round < round) {
+      specs.erase(id);
+      ends_.erase(id);
+      stops_.erase(id);
+      how_.erase(id);
+      outputs_.erase(id);
+    }
+    co_return;
+  }
   std::string path(const Uuid& id, exec::CommandFile /*which*/) const override {
     return "/commands/" + id.text();
   }

@@ -184,6 +184,9 @@ class Attempt {
   // different for every other step, and for other arguments.
   std::string key() const;
   int number() const noexcept;
+  // Which Host::retry() of the task, behind its last checkpoint, this follows: greater with each;
+  // zero: none. What was done before it under the same key is to be done again.
+  std::uint64_t retry() const noexcept;
   // Says how far it has come: a record in the log, which is not waited for. The last word is kept
   // for the next attempt, also after a crash. Words that come faster than the disk share a record.
   // At most 16 KiB of UTF-8 (kLongestReason); Errc::bad_argument otherwise.

@@ -80,10 +80,12 @@ class CommandSpec {
   // ("dist/*.tar"), and so many bytes of them together.
   std::vector<std::string> artifacts{};
   std::uint64_t artifact_bytes = std::uint64_t{16} << 20;
+  // Greater each time that what the command did is to be done again: CommandRunner::forget_older.
+  std::uint64_t round = 0;
 };
 TIFFANY_JSON(CommandSpec, argv, directory, environment, secrets, limits, output_bytes, timeout_ms,
-             grace_ms, synced, owner, artifacts, artifact_bytes);
-TIFFANY_JSON_ADDED(CommandSpec, artifacts, artifact_bytes);
+             grace_ms, synced, owner, artifacts, artifact_bytes, round);
+TIFFANY_JSON_ADDED(CommandSpec, artifacts, artifact_bytes, round);
 
 // A file that was kept.
 struct Artifact {

@@ -53,6 +53,9 @@ class CommandRunner {
   virtual std::string path(const Uuid& id, CommandFile which) const = 0;
   // How the command ended, and what it left; nothing when it has not ended, or is not known.
   virtual std::optional<CommandResult> end_of(const Uuid& id) const;
+  // Forgets a command that has ended and was begun in an earlier round (CommandSpec::round): the
+  // next run() begins it anew. Cancel: it is forgotten, or a part of it; call this again.
+  virtual Task<void> forget_older(Uuid id, std::uint64_t round);
   // The path of a file that was kept, by its number in CommandResult::artifacts.
   virtual std::string artifact_path(const Uuid& id, std::size_t number) const;
 };
@@ -68,6 +71,7 @@ class Commands final : public CommandRunner {
   Task<std::string> read(Uuid id, CommandFile which, std::size_t most) override;
   std::string path(const Uuid& id, CommandFile which) const override;
   std::optional<CommandResult> end_of(const Uuid& id) const override;
+  Task<void> forget_older(Uuid id, std::uint64_t round) override;
   std::string artifact_path(const Uuid& id, std::size_t number) const override;
 
   // Removes everything of a command that has ended, or has not begun; nothing when there is none.
