@@ -36,7 +36,7 @@ std::string plan_text(const std::string& ledger, int number, Random& random) {
   out << "name: " << name << "\nsteps:\n"
       << "  - {name: first, shell: true, run: '" << say("first") << "'}\n"
       << "  - {name: once, needs: [first], class: at_most_once, allow_failure: true, shell: true,"
-      << " run: '" << say("once") << "; sleep 0." << random.below(4) << "'}\n"
+      << " run: '" << say("once") << "; sleep 0." << random.below(10) << "'}\n"
       << "  - {name: flaps, needs: [first], shell: true, retry: {attempts: 100, pause: 10ms},"
       << " run: '" << say("flaps") << "; test $(grep -c " << name << ".flaps " << ledger
       << ") -ge 2'}\n";
@@ -112,18 +112,19 @@ int soak(int kills, int plans, std::uint64_t seed) {
     }
     during(daemon);
   };
-  live([&](DaemonProcess& daemon) {
-    for (int i = 0; i < plans; ++i) {
-      const std::string text = plan_text(ledger, i, random);
+  const auto start_up_to = [&](const DaemonProcess& daemon, int count) {
+    while (static_cast<int>(ids.size()) < count && why.empty()) {
+      const std::string text = plan_text(ledger, static_cast<int>(ids.size()), random);
       const http::Response started =
           post(daemon.socket(), "/plans/run", "{\"text\":" + quoted(text) + "}");
       if (started.status != 201) why = started.body;
       ids.push_back(member_of(started.body, "id"));
     }
-    daemon.end(SIGKILL);
-  });
+  };
   for (int i = 0; i < kills && why.empty(); ++i) {
     live([&](DaemonProcess& daemon) {
+      // Little by little, so that commands run whenever the daemon is killed.
+      start_up_to(daemon, plans * (i + 1) / kills);
       approve_all(daemon);
       std::this_thread::sleep_for(1ms * random.below(300));
       if (random.below(5) == 0) {
