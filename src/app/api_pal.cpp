@@ -5,6 +5,7 @@
 
 #include "app/api.hpp"
 #include "serve/comma_list.hpp"
+#include "tiffany/io/io_error.hpp"
 #include "tiffany/serve/websocket.hpp"
 #include "tiffany/structure/blocks.hpp"
 #include "tiffany/structure/combine.hpp"
@@ -71,7 +72,11 @@ Task<void> tell_events(http::Exchange& exchange, observe::PalSubscription& event
   std::string text = "retry: 1000\n\n";
   for (;;) {
     while (std::optional<observe::PalFrame> more = events.try_next()) add_event(text, *more);
-    co_await exchange.write(text);
+    try {
+      co_await exchange.write(text);
+    } catch (const IoError&) {
+      co_return;  // the client has left, perhaps before closed() tells: no failure
+    }
     std::string().swap(text);  // while nothing happens, a stream holds no memory for it
     auto next = co_await within(kSilence, events.next());
     if (next.timed_out()) {
