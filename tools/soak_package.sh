@@ -4,17 +4,23 @@
 set -euo pipefail
 debs=$(realpath "$1")
 # A machine has one of the two files, or other sources than Debian's besides.
-mirror=${TIFFANY_MIRROR:-$({
-  sed -nE 's/^URIs: *//p; s/^deb (\[[^]]*\] )?(http[^ ]+).*/\2/p' /etc/apt/sources.list \
-    /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null || true
-} | sed -n '/\/debian\/\?$/{p;q}')}
+sources() {
+  local file
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
+    [[ ! -f $file ]] || sed -nE 's/^URIs: *//p; s/^deb (\[[^]]*\] )?(http[^ ]+).*/\2/p' "$file"
+  done
+}
+mirror=${TIFFANY_MIRROR:-$(sources | sed -n '/\/debian\/\?$/{p;q}')}
 root=$(mktemp -d /var/tmp/tiffany-debian-XXXXXX)
 daemon=
 finish() {
   [[ -z $daemon ]] || kill "$daemon" 2>/dev/null || true
   wait 2>/dev/null || true
-  umount "$root/dev/pts" "$root/dev" "$root/proc" 2>/dev/null || true
-  rm -rf --one-file-system "$root"
+  local at
+  for at in dev/pts dev proc; do
+    if mountpoint -q "$root/$at"; then umount "$root/$at"; fi
+  done
+  rm -rf --one-file-system "$root" # what could not be unmounted is the machine's
 }
 trap finish EXIT
 say() { printf '== %s\n' "$*"; }

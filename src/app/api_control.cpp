@@ -87,8 +87,12 @@ Task<Response> kill_task(ApiCall& call) {
   const Body body(call.request(), {"reason"});
   const Uuid task = call.task();
   std::string why = reason_in(call, body);
-  co_await call.api.parts.host.kill(task, std::move(why), call.actor());
-  co_await plan::stop_orphans(call.api.parts.commands, call.api.parts.host);
+  Host& host = call.api.parts.host;
+  co_await host.kill(task, std::move(why), call.actor());
+  const std::optional<DurableInfo> killed = host.info(task);
+  if (killed && killed->type == plan::kPlanType) {
+    co_await plan::stop_orphans(call.api.parts.commands, host);
+  }
   co_return done(task, "kill");
 }
 

@@ -104,9 +104,9 @@ Task<std::size_t> Commands::stop_those_of(Ended ended) {
   Removal removal;
   const std::vector<Uuid> ids = co_await all();
   for (const Uuid& id : ids) {
+    co_await yield();  // there may be very many
     const std::string at = directory_ + "/" + id.text();
     if (exists(at + "/exit.json")) continue;
-    co_await yield();  // there may be very many
     try {
       const std::optional<Uuid> owner = owner_of(at);
       if (!owner || !ended(*owner)) continue;

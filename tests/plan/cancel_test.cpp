@@ -33,11 +33,7 @@ class PlanCancelTest : public PlanTest {
       if (time > 0ms) co_await sleep(time);
       for (int i = 0; i < slices; ++i) co_await yield();
       co_await host.cancel(kPlanTask, "enough");
-      try {
-        co_await host.result<plan::PlanEnd>(kPlanTask);
-      } catch (const Error&) {
-      }
-      status = host.info(kPlanTask)->status;
+      status = co_await ended(host);
     });
     return status;
   }

@@ -31,6 +31,14 @@ class PlanTest : public testing::Test {
   Task<void> start(Host& host, plan::Values values = {}) {
     co_await host.start_as(kPlanTask, plan::kPlanType, plan, values);
   }
+  // How it ended, however that is.
+  static Task<DurableStatus> ended(Host& host) {
+    try {
+      co_await host.result<plan::PlanEnd>(kPlanTask);
+    } catch (const Error&) {
+    }
+    co_return host.info(kPlanTask)->status;
+  }
   // Runs it to its end in one life; what it failed with, or nothing.
   std::string run(plan::Values values = {}) {
     std::string failure;

@@ -42,12 +42,8 @@ class SubPlanTest : public PlanTest {
         co_await host.kill(kPlanTask, "enough");
       } else {
         co_await host.cancel(kPlanTask, "enough");
-        try {
-          co_await host.result<plan::PlanEnd>(kPlanTask);
-        } catch (const Error&) {
-        }
       }
-      status = host.info(kPlanTask)->status;
+      status = co_await ended(host);
     });
     return status;
   }
