@@ -52,13 +52,24 @@ struct PlanMistakes {
   std::string lines;
 };
 
+struct PlanFile {
+  std::string text;
+  plan::Files files;  // of its sub-plans
+  plan::Checked checked;
+};
+Task<PlanFile> read_plan(std::string path) {
+  PlanFile read;
+  read.text = co_await text_of_file(path);
+  read.files = co_await sub_plan_files(read.text, path, "");
+  read.checked = plan::check(read.text, std::move(path), read.files);
+  co_return read;
+}
+
 // The plan of a file, or its mistakes.
 Task<plan::Plan> plan_of_file(std::string path) {
-  const std::string text = co_await text_of_file(path);
-  const plan::Files files = co_await sub_plan_files(text, path, "");
-  const plan::Checked checked = plan::check(text, std::move(path), files);
-  if (!checked.plan) throw PlanMistakes{checked.text()};
-  co_return *checked.plan;
+  const PlanFile read = co_await read_plan(std::move(path));
+  if (!read.checked.plan) throw PlanMistakes{read.checked.text()};
+  co_return *read.checked.plan;
 }
 
 void complain_of_all(const Cli& cli, std::string_view lines) {
@@ -126,10 +137,14 @@ Task<int> run(Cli& cli) {
   std::string path = "/plans/run";
   std::string members;
   if (is_there(file)) {
-    const std::string text = co_await text_of_file(file);
-    const plan::Files files = co_await sub_plan_files(text, file, "");
-    members = "\"text\":" + quoted_json(text) + ",\"file\":" + quoted_json(file) +
-              ",\"files\":" + to_json(files);
+    const PlanFile read = co_await read_plan(file);
+    // Not sent: a plan of somebody else may name any file as its sub-plan.
+    if (!read.checked.plan) {
+      complain_of_all(cli, read.checked.text());
+      co_return ends::kUsage;
+    }
+    members = "\"text\":" + quoted_json(read.text) + ",\"file\":" + quoted_json(file) +
+              ",\"files\":" + to_json(read.files);
   } else {
     if (file.find('/') != std::string::npos) {
       throw CliFailure{ends::kFailed, "There is no file " + file + "."};
@@ -149,14 +164,12 @@ Task<int> run(Cli& cli) {
 Task<int> plan_check(Cli& cli) {
   int worst = ends::kDone;
   for (const std::string& file : cli.given.all("PLAN")) {
-    const std::string text = co_await text_of_file(file);
-    const plan::Files files = co_await sub_plan_files(text, file, "");
-    const plan::Checked checked = plan::check(text, file, files);
-    if (checked.plan) {
-      cli.out.text(file + ": good, " + std::to_string(checked.plan->steps.size()) + " steps" +
-                   "\n");
+    const PlanFile read = co_await read_plan(file);
+    if (read.checked.plan) {
+      const std::size_t steps = read.checked.plan->steps.size();
+      cli.out.text(file + ": good, " + std::to_string(steps) + " steps\n");
     } else {
-      complain_of_all(cli, checked.text());
+      complain_of_all(cli, read.checked.text());
       worst = ends::kFailed;
     }
   }

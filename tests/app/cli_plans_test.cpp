@@ -57,6 +57,16 @@ TEST_F(CliPlans, MistakesAreSaidWithTheirPlaces) {
   EXPECT_EQ(depot("plan status " + started("naps")).status, 4) << "a task that is no plan";
 }
 
+// Somebody else's plan may name any file of the one who runs it.
+TEST_F(CliPlans, AFileThatIsNoPlanIsNotSentToTheDaemon) {
+  file("diary.txt", "dear: diary\nyesterday: rain\n");
+  const std::string plan = file("reads.yaml", "steps: [{name: a, plan: diary.txt}]");
+  const CliSaid said = run_shell(std::string(DEPOT) + " --socket /nowhere/x.sock run " + plan);
+  EXPECT_EQ(said.status, 2) << said.err;
+  EXPECT_EQ(said.err.find("No daemon"), std::string::npos) << "nobody was asked: " << said.err;
+  EXPECT_EQ(said.err.find("\\n"), std::string::npos) << "a line for each: " << said.err;
+}
+
 TEST_F(CliPlans, AFailedPlanEndsTheCommandThatFollowsIt) {
   const std::string plan = file("f.yaml", "steps:\n - {name: a, run: [\"false\"]}\n");
   const CliSaid said = depot("run " + plan);
