@@ -105,7 +105,8 @@ rm -rf "$root/usr/share/doc"
 say_man packaging/libtiffany.7 "$root/usr/share/man/man7/libtiffany.7.gz"
 doc_of libtiffany-dev
 pack libtiffany-dev libdevel \
-  "libstdc++-12-dev, liburing-dev, libssl-dev, libyaml-cpp-dev, libncurses-dev" \
+  "libstdc++-12-dev, liburing-dev, libssl-dev, libyaml-cpp-dev, libncurses-dev, \
+libgit2-dev, libsqlite3-dev" \
   "deterministic, durable, observable tasks for C++20: development files" \
   " A static library and its headers, with packages for CMake and pkg-config:
  structured concurrency on coroutines and fibers, durable tasks on a

@@ -56,6 +56,7 @@ namespace tiffany {
   X(command_damaged, 166, "a file of a supervised command is not what was written there")    \
   X(bad_plan, 167, "a plan has mistakes")                                                    \
   X(plan_failed, 168, "a step of a plan failed")                                             \
+  X(sandbox_missing, 169, "this machine cannot give the sandbox that a command needs")       \
   X(io_failed, 200, "the operating system refused an operation, or it failed")               \
   X(no_io, 201, "an operation was awaited that the scheduler's reactor cannot carry out")    \
   X(end_of_stream, 202, "a stream ended before all the bytes that were asked for had come")  \
@@ -91,7 +92,16 @@ namespace tiffany {
   X(start_conflict, 320, "the id of a start belongs to another durable task already")        \
   X(id_retired, 321, "the durable task of that id has ended and has left the archive")       \
   X(update_conflict, 322, "the id of an update belongs to another update of the task")       \
-  X(too_many_updates, 323, "too many updates of a durable task wait for an answer")
+  X(too_many_updates, 323, "too many updates of a durable task wait for an answer")          \
+  X(canvas_failed, 330, "a repository cannot be read or written as an agent needs it")       \
+  X(canvas_conflict, 331, "a change does not fit to what a repository holds by now")         \
+  X(bad_tool, 332, "the manifest of a tool, or the arguments for it, are not valid")         \
+  X(tool_refused, 333, "a policy or a person does not allow that a tool is run")             \
+  X(model_failed, 334, "a model could not be asked, or its reply broke off")                 \
+  X(bad_reply, 335, "what a model or a tool server said is not what its protocol has")       \
+  X(approval_refused, 336, "an answer does not fit to what waits for approval")              \
+  X(budget_spent, 337, "the budget of an agent does not allow what was to be done")          \
+  X(memory_failed, 338, "the memory of agents cannot be read or written")
 
 enum class Errc : int {
 #define X(name, number, meaning) name = number,
