@@ -139,6 +139,12 @@ export function storyOf(records: TaskRecord[]): Story {
         break;
       }
       case 'StepEnd':
+      case 'InstructionStart':
+      case 'LLMPlan':
+      case 'ToolResult':
+      case 'PatchPreview':
+      case 'Commit':
+      case 'TaskComplete':
         end(add(record.step!, 'step', record), record);
         break;
       case 'Command':

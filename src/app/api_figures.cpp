@@ -64,7 +64,7 @@ void add_task(AllFigures& all, const Host& host, const DurableInfo& task) {
   std::map<std::string, std::int64_t> begun;
   for (const std::string& line : host.records(task.id, after, kMostRecords)) {
     const wal::RecordView view = wal::view_of(line);
-    if (view.type != RecordType::StepStart && view.type != RecordType::StepEnd) continue;
+    if (view.type != RecordType::StepStart && !wal::ends_step(view.type)) continue;
     const StepRecord record = step_in(view.payload);
     const std::int64_t now = wal::parse_time(view.ts).value_or(0);
     if (view.type == RecordType::StepStart) {

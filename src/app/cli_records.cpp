@@ -1,6 +1,7 @@
 #include "app/cli_records.hpp"
 
 #include "base/shown_text.hpp"
+#include "tiffany/wal/record.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -45,7 +46,7 @@ std::string record_line(const Output& out, const Json& record) {
     return line_of_time(out, time, "started", record["name"].text() + " " + record["args"].raw());
   }
   if (type == "StepStart") return line_of_time(out, time, "begins", record["step"].text());
-  if (type == "StepEnd") {
+  if (wal::ends_step(wal::record_type(type))) {
     if (record.has("error")) {
       return line_of_time(out, time, "failed",
                           record["step"].text() + ": " + record["error"].text());

@@ -50,6 +50,24 @@ Said said_in(std::string_view payload) {
   return said;
 }
 
+// Of steps of agents, whose ends have names of their own.
+std::string_view stage_of_end(RecordType type) {
+  switch (type) {
+    case RecordType::InstructionStart:
+      return stage::kReceivedInstruction;
+    case RecordType::LLMPlan:
+      return stage::kWaitingForLlm;
+    case RecordType::PatchPreview:
+      return stage::kPreviewingPatch;
+    case RecordType::Commit:
+      return stage::kCommittingPatch;
+    case RecordType::TaskComplete:
+      return stage::kIdle;
+    default:
+      return stage::kToolExecutionComplete;
+  }
+}
+
 }  // namespace
 
 void DurableEvents::recorded(const Uuid& task, const wal::Entry& record,
@@ -118,7 +136,13 @@ void DurableEvents::tell(const Record& record) {
       message = said.step;
       break;
     case RecordType::StepEnd:
-      what = stage::kToolExecutionComplete;
+    case RecordType::InstructionStart:
+    case RecordType::LLMPlan:
+    case RecordType::ToolResult:
+    case RecordType::PatchPreview:
+    case RecordType::Commit:
+    case RecordType::TaskComplete:
+      what = stage_of_end(record.type);
       message = said.step + (said.failed ? " failed: " + said.error : "");
       break;
     case RecordType::Command:
@@ -150,7 +174,7 @@ void DurableEvents::tell(const Record& record) {
     data.member("record", wal::name_of(record.type));
     data.member("wal_seq", record.seq);
     if (!said.step.empty()) data.member("skill", said.step);
-    if (record.type == RecordType::StepEnd) data.member("ok", !said.failed);
+    if (wal::ends_step(record.type)) data.member("ok", !said.failed);
     if (record.type == RecordType::TaskExit) data.member("outcome", "ok");
     if (record.type == RecordType::TaskAbort) data.member("outcome", said.reason);
     if (!said.promise.empty()) data.member("promise", said.promise);

@@ -145,6 +145,12 @@ void FlowState::load(const std::vector<std::string>& lines) {
         break;
       }
       case RecordType::StepEnd:
+      case RecordType::InstructionStart:
+      case RecordType::LLMPlan:
+      case RecordType::ToolResult:
+      case RecordType::PatchPreview:
+      case RecordType::Commit:
+      case RecordType::TaskComplete:
         remember("step", records::command_id(view, fields));
         settled();
         break;

@@ -46,6 +46,11 @@ StepOptions&& StepOptions::retry(Retry how) && {
   check();
   return std::move(*this);
 }
+StepOptions&& StepOptions::recorded_as(wal::RecordType type) && {
+  ending = type;
+  check();
+  return std::move(*this);
+}
 StepOptions&& StepOptions::timeout(Duration longest) && {
   limit = longest;
   check();
@@ -76,7 +81,9 @@ void StepOptions::check() const {
                             : none(limit)   ? "needs some time for an attempt"
                             : none(silence) ? "needs some time between two heartbeats"
                             : none(total)   ? "needs some time for its attempts"
-                                            : nullptr;
+                            : !wal::ends_step(ending)
+                                ? "ends as a StepEnd, or as a record that says the same"
+                                : nullptr;
   if (wrong == nullptr) return;
   throw Error(Errc::bad_argument, std::string("A step ") + wrong + ".");
 }

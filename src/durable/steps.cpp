@@ -129,14 +129,14 @@ Steps::AfterCrash Steps::after_crash(const StepSlot& step) noexcept {
 void Steps::resume(StepSlot& step) {
   switch (after_crash(step)) {
     case AfterCrash::unknown:
-      flow_.settle(step, RecordType::StepEnd,
+      flow_.settle(step, step.options->ending,
                    "Step \"" + step.id +
                        "\" had begun when the process ended, and nobody knows whether it had its "
                        "effect. It may happen once at most, so it was not run again.",
                    true, true);
       return;
     case AfterCrash::give_up:
-      flow_.settle(step, RecordType::StepEnd,
+      flow_.settle(step, step.options->ending,
                    "Step \"" + step.id + "\" was begun " + std::to_string(step.attempts) +
                        " times, and each time the process ended before the step did. It is not "
                        "begun again.",
@@ -189,7 +189,7 @@ void Steps::run_here(StepSlot& step) {
   runs_here_ = false;
   if (flow_.host.store->sealed()) std::rethrow_exception(flow_.host.store->why_sealed());
   if (failed == nullptr) {
-    flow_.settle(step, RecordType::StepEnd, std::move(result), false);
+    flow_.settle(step, step.options->ending, std::move(result), false);
   } else if (!try_again(step, failed_attempt_of(step, failed))) {
     return;
   } else {
@@ -208,7 +208,7 @@ detail::FailedAttempt Steps::failed_attempt_of(const StepSlot& step,
 bool Steps::try_again(StepSlot& step, detail::FailedAttempt failed) {
   const bool once = step.options->effect == StepEffect::at_most_once;
   if (once && failed.late) {
-    flow_.settle(step, RecordType::StepEnd,
+    flow_.settle(step, step.options->ending,
                  failed.sentence +
                      " It was cancelled, and nobody knows whether it had its effect. It may "
                      "happen once at most, so it was not run again.",
@@ -220,7 +220,7 @@ bool Steps::try_again(StepSlot& step, detail::FailedAttempt failed) {
   if (once || failed.final || step.attempts >= step.options->policy.most ||
       pause >= time_left(step)) {
     step.failure = std::move(failed.failure);
-    flow_.settle(step, RecordType::StepEnd, std::move(failed.sentence), true);
+    flow_.settle(step, step.options->ending, std::move(failed.sentence), true);
     return false;
   }
   plan_next_attempt(step, pause);
@@ -297,7 +297,7 @@ Task<void> Steps::make_attempts(StepSlot* step) {
     std::string result;
     detail::FailedAttempt failed = co_await try_once(step, &attempt, &result);
     if (failed.sentence.empty()) {
-      flow_.settle(*step, RecordType::StepEnd, std::move(result), false);
+      flow_.settle(*step, options.ending, std::move(result), false);
       co_return;
     }
     if (!try_again(*step, std::move(failed))) co_return;

@@ -53,6 +53,51 @@ TEST_P(StepsTest, D3_ValuesOfAllKindsAreTheSameAfterACrash) {
   EXPECT_EQ(effects, (std::vector<std::string>{"void"}));
 }
 
+// ---- Ends under other names ----
+
+Durable<int> named_ends(Flow& flow) {
+  using Type = wal::RecordType;
+  int sum = co_await flow.step("here", StepOptions().recorded_as(Type::LLMPlan), [] { return 1; });
+  sum += co_await flow.step("later", StepOptions().recorded_as(Type::ToolResult).at_most_once(),
+                            []() -> Task<int> {
+                              co_await sleep(1ms);
+                              effects.push_back("later");
+                              co_return 2;
+                            });
+  try {
+    co_await flow.step("fails", StepOptions().recorded_as(Type::Commit),
+                       []() -> int { throw std::runtime_error("no"); });
+  } catch (const StepFailed&) {
+    sum += 4;
+  }
+  co_await flow.sleep(1h);
+  co_return sum;
+}
+
+TEST_P(StepsTest, AnEndUnderAnotherNameIsTheSameEndAfterACrash) {
+  only("named ends", named_ends);
+  Uuid id;
+  world.live([&](Host& host) -> Task<void> {
+    id = co_await host.start("named ends");
+    co_await sleep(1min);
+  });
+  world.live([&](Host& host) -> Task<void> {
+    std::string types;
+    for (const std::string& line : host.records(id, 0, 100)) {
+      if (wal::ends_step(wal::view_of(line).type)) {
+        types += std::string(wal::view_of(line).type_name) + " ";
+      }
+    }
+    EXPECT_EQ(types, "LLMPlan ToolResult Commit ");
+    EXPECT_EQ(co_await host.result<int>(id), 7);
+  });
+  EXPECT_EQ(effects, (std::vector<std::string>{"later"}));
+}
+
+TEST(StepOptionsTest, AStepDoesNotEndAsARecordThatSaysSomethingElse) {
+  EXPECT_THROW(StepOptions().recorded_as(wal::RecordType::Spawn), Error);
+}
+
 // ---- Failing ----
 
 Durable<std::string> fails(Flow& flow) {

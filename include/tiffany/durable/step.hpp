@@ -43,6 +43,7 @@
 #include "tiffany/base/time.hpp"
 #include "tiffany/durable/failures.hpp"
 #include "tiffany/engine/task.hpp"
+#include "tiffany/wal/record.hpp"
 
 namespace tiffany {
 
@@ -163,6 +164,11 @@ class StepOptions {
     return std::move(*this);
   }
 
+  // The end of the step is a record of this type instead of a StepEnd: one of those for which
+  // wal::ends_step is true; Errc::bad_argument otherwise. For those who read the log; the step is
+  // the same.
+  StepOptions&& recorded_as(wal::RecordType type) &&;
+
   // Throws Errc::bad_argument for what cannot be; the step itself asks, too.
   void check() const;
 
@@ -173,6 +179,7 @@ class StepOptions {
   std::optional<Duration> total{};
   std::optional<int> most_crashes{};
   std::string about{};
+  wal::RecordType ending = wal::RecordType::StepEnd;
   std::function<std::optional<std::string>(const std::string&)> find{};
 };
 

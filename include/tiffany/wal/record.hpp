@@ -37,7 +37,13 @@ inline constexpr std::size_t kLongestLine = std::size_t{1} << 20;
   X(TaskExit, "a task ended with its result")                                                      \
   X(TaskAbort, "a task ended without one")                                                         \
   X(Owner, "a process opened the log for writing")                                                 \
-  X(Checkpoint, "the state of a task; what came before it is not needed any more")
+  X(Checkpoint, "the state of a task; what came before it is not needed any more")                 \
+  X(InstructionStart, "the end of a step that took what an agent is to do")                        \
+  X(LLMPlan, "the end of a step that asked a model")                                               \
+  X(ToolResult, "the end of a step that ran a tool")                                               \
+  X(PatchPreview, "the end of a step that made a patch to be approved")                            \
+  X(Commit, "the end of a step that committed a patch")                                            \
+  X(TaskComplete, "the end of the last step of an agent")
 
 enum class RecordType : std::uint8_t {
 #define X(name, meaning) name,
@@ -47,6 +53,11 @@ enum class RecordType : std::uint8_t {
 };
 
 std::string_view name_of(RecordType type) noexcept;
+// StepEnd, and those that say the same under another name (StepOptions::recorded_as).
+constexpr bool ends_step(RecordType type) noexcept {
+  return type == RecordType::StepEnd ||
+         (type >= RecordType::InstructionStart && type <= RecordType::TaskComplete);
+}
 RecordType record_type(std::string_view name) noexcept;
 
 // When a record must be on the disk.
