@@ -93,8 +93,12 @@ const places: [string, string, string][] = [
   ['settings', 'Settings', 'e'],
 ];
 
+// The daemon looks at every promise to answer this: not with each round of requests.
+const countRest = 3000;
+
 function Header() {
-  const waiting = useAsk<Waiting>('/promises?limit=100').data?.promises.length ?? 0;
+  const open = useAsk<Waiting>('/promises?limit=100', undefined, countRest).data;
+  const waiting = open?.promises.length ?? 0;
   const trouble = useTrouble(counts.value);
   const marks: Record<string, number> = { approvals: waiting, problems: trouble };
   const view = route.value.view === 'task' ? 'tasks' : route.value.view;

@@ -268,13 +268,18 @@ async function heap(browser, daemon) {
     return (await client.send('Runtime.getHeapUsage')).usedSize / 1e6;
   };
   const run = async (count) => {
+    let order = null;
     for (let i = 0; i < count; i += 1) {
-      if (i % 10 === 0) void daemon.order('heap', 5);
+      if (i % 10 === 0) {
+        await order;
+        order = daemon.order('heap', 5);
+      }
       await page.evaluate(async () => {
         window.tiffany.refresh();
         await new Promise((done) => requestAnimationFrame(done));
       });
     }
+    await order;
     await sleep(500);
   };
   await run(100);

@@ -86,18 +86,30 @@ std::optional<OpenPromise> PromiseTable::find(const Uuid& promise) {
 std::vector<OpenPromise> PromiseTable::list(std::size_t most) {
   // Of tasks whose code is not here, too.
   find_at_rest(Uuid());
-  std::vector<OpenPromise> all;
+  // There may be very many, of which the first few are wanted: those are kept as a heap, and no
+  // others are copied.
+  const auto before = [](const OpenPromise& a, const OpenPromise& b) {
+    return a.task == b.task ? a.name < b.name : a.task < b.task;
+  };
+  std::vector<OpenPromise> first;
+  const auto add = [&](const Uuid& id, const Uuid& task, const std::string& name,
+                       std::int64_t since) {
+    const bool full = first.size() == most;
+    if (full && (most == 0 || first.front().task < task)) return;
+    first.push_back({id, task, name, since});
+    std::ranges::push_heap(first, before);
+    if (!full) return;
+    std::ranges::pop_heap(first, before);
+    first.pop_back();
+  };
   slots_.for_each([&](const detail::PromiseSlot& slot) {
-    if (!slot.recorded) all.push_back({slot.uuid, slot.flow.log.id, slot.id, slot.since});
+    if (!slot.recorded) add(slot.uuid, slot.flow.log.id, slot.id, slot.since);
   });
   for (const auto& [id, asked] : at_rest_) {
-    if (is_open(id, asked)) all.push_back({id, asked.task, asked.name, asked.since});
+    if (is_open(id, asked)) add(id, asked.task, asked.name, asked.since);
   }
-  std::ranges::sort(all, [](const OpenPromise& a, const OpenPromise& b) {
-    return a.task == b.task ? a.name < b.name : a.task < b.task;
-  });
-  if (all.size() > most) all.resize(most);
-  return all;
+  std::ranges::sort_heap(first, before);
+  return first;
 }
 
 std::vector<DurableWait> Host::waits(Uuid task) const {

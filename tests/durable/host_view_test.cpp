@@ -108,6 +108,25 @@ TEST_P(HostView, SaysWhatATaskWaitsForAndWhichPromisesAreOpen) {
   });
 }
 
+TEST_P(HostView, TheFirstPromisesOfManyAreThoseOfTheWholeList) {
+  const auto whole_list_begins_with_them = [](const Host& host) {
+    const std::vector<OpenPromise> all = host.promises();
+    EXPECT_EQ(all.size(), 20U);
+    for (std::size_t most = 0; most <= all.size() + 1; ++most) {
+      const std::vector<OpenPromise> first = host.promises(most);
+      ASSERT_EQ(first.size(), std::min(most, all.size()));
+      for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i].id, all[i].id);
+    }
+  };
+  live([&](Host& host) -> Task<void> {
+    for (int i = 0; i < 20; ++i) co_await host.start("visit", "guest " + std::to_string(i));
+    co_await sleep(1s);
+    whole_list_begins_with_them(host);
+    for (const OpenPromise& each : host.promises(7)) co_await host.pause(each.task);
+    whole_list_begins_with_them(host);
+  });
+}
+
 TEST_P(HostView, AWaitForAChildIsOfTheKindChildAndHasItsId) {
   live([&](Host& host) -> Task<void> {
     const Uuid id = co_await host.start("parent");

@@ -98,21 +98,11 @@ inline constexpr Golden kGolden[] = {
      R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Command","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","op":"pause","by":"token:ann","why":"the bank is down","seq":7,"tid":0,"vt":1200345,"crc":"851fb779"})"},
 };
 
-// Types that logs may hold and no module writes yet (those of agents): read, kept as they are, and
-// without a meaning.
+// A type that a log may hold and this program does not know: read, kept as it is, and without a
+// meaning.
 inline constexpr Golden kGoldenUnknown[] = {
-    {RecordType::unknown, kId, R"("instruction":"Add validation to model.rs")", 1, 0, "", 0, 0,
-     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"InstructionStart","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","instruction":"Add validation to model.rs","seq":1,"tid":0,"vt":1200345,"crc":"cf13c298"})"},
     {RecordType::unknown, kId, R"("plan":["read model.rs","write the check"])", 2, 0, "", 0, 1,
-     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"LLMPlan","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","plan":["read model.rs","write the check"],"seq":2,"tid":0,"vt":1200345,"cause":1,"crc":"75216e7e"})"},
-    {RecordType::unknown, kId, R"("tool":"cargo test","output":"ok","error":null)", 4, 12, "", 0, 3,
-     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"ToolResult","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","tool":"cargo test","output":"ok","error":null,"seq":4,"tid":12,"vt":1200345,"cause":3,"crc":"d423e701"})"},
-    {RecordType::unknown, kId, R"("diff":"-a\n+b\n")", 5, 12, "", 0, 0,
-     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"PatchPreview","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","diff":"-a\n+b\n","seq":5,"tid":12,"vt":1200345,"crc":"1db86bc0"})"},
-    {RecordType::unknown, kId, R"("sha":"9fceb02d0ae598e95dc970b74767f19372d61af8","message":"Validate \"model\"")", 6, 12, "", 0, 5,
-     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"Commit","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","sha":"9fceb02d0ae598e95dc970b74767f19372d61af8","message":"Validate \"model\"","seq":6,"tid":12,"vt":1200345,"cause":5,"crc":"e06c0091"})"},
-    {RecordType::unknown, kId, R"("success":true)", 7, 12, "", 0, 0,
-     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"TaskComplete","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","success":true,"seq":7,"tid":12,"vt":1200345,"crc":"ffba96b6"})"},
+     R"({"v":1,"ts":"2026-11-16T07:48:00.123456Z","type":"OfALaterVersion","task_id":"6f1c0a52-4a3e-4b1c-9d1f-0123456789ab","plan":["read model.rs","write the check"],"seq":2,"tid":0,"vt":1200345,"cause":1,"crc":"262fcc2c"})"},
 };
 // clang-format on
 
