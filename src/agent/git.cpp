@@ -1,0 +1,104 @@
+#include "agent/git.hpp"
+
+#include <cstddef>
+
+#include "tiffany/base/error.hpp"
+
+namespace tiffany::agent::git {
+namespace {
+
+std::string advice(int code, std::string_view said) {
+  if (code == GIT_ELOCKED) {
+    return " Another git program works there, or one that was killed has left its .lock file: "
+           "remove that file when no git runs.";
+  }
+  if (code == GIT_EOWNER) {
+    return " The repository belongs to another user: run as that user, or add it to "
+           "safe.directory of git.";
+  }
+  if (said.find("objectformat") != std::string_view::npos) {
+    return " Repositories with SHA-256 ids are not supported: use one with SHA-1.";
+  }
+  if (said.find("extension") != std::string_view::npos) {
+    return " The repository uses an extension of git that libgit2 does not know.";
+  }
+  if (said.find("denied") != std::string_view::npos ||
+      said.find("Read-only") != std::string_view::npos) {
+    return " The repository has to be writable for the user of this program.";
+  }
+  return {};
+}
+
+}  // namespace
+
+void begin() {
+  [[maybe_unused]] static const bool begun = [] {
+    git_libgit2_init();
+    // Objects and refs are on the disk before anything that is recorded depends on them.
+    git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
+    return true;
+  }();
+}
+
+void fail(const std::string& what, int code) {
+  const git_error* last = git_error_last();
+  std::string said = last != nullptr && last->message != nullptr ? last->message : "unknown error";
+  while (said.ends_with('.')) said.pop_back();
+  throw Error(Errc::canvas_failed, what + ": " + said + "." + advice(code, said));
+}
+
+Repository open(const std::string& path) {
+  begin();
+  git_repository* made = nullptr;
+  // Neither a directory above, nor what the environment names.
+  const int code = git_repository_open_ext(&made, path.c_str(), GIT_REPOSITORY_OPEN_NO_SEARCH, "");
+  if (code == GIT_ENOTFOUND) {
+    throw Error(Errc::canvas_failed,
+                path + " is not a git repository. Name its directory, or run git init there.");
+  }
+  check(code, [&] { return "The repository " + path + " cannot be opened"; });
+  return Repository(made);
+}
+
+git_oid oid_of(std::string_view id) {
+  git_oid made{};
+  if (id.size() != GIT_OID_HEXSZ || git_oid_fromstrn(&made, id.data(), id.size()) < 0) {
+    throw Error(Errc::canvas_failed,
+                "'" + std::string(id.substr(0, 80)) + "' is not the id of an object (40 digits).");
+  }
+  return made;
+}
+
+std::string text_of(const git_oid& id) {
+  std::string text(GIT_OID_HEXSZ, '\0');
+  git_oid_fmt(text.data(), &id);
+  return text;
+}
+
+Commit commit_of(git_repository* repository, const std::string& id) {
+  const git_oid oid = oid_of(id);
+  git_commit* made = nullptr;
+  check(git_commit_lookup(&made, repository, &oid),
+        [&] { return "The commit " + id + " cannot be read"; });
+  return Commit(made);
+}
+
+Tree tree_of(git_repository* repository, const std::string& id) {
+  const git_oid oid = oid_of(id);
+  git_tree* made = nullptr;
+  check(git_tree_lookup(&made, repository, &oid),
+        [&] { return "The tree " + id + " cannot be read"; });
+  return Tree(made);
+}
+
+Tree tree_of_commit(git_repository* repository, const std::string& id) {
+  const Commit commit = commit_of(repository, id);
+  git_tree* made = nullptr;
+  check(git_commit_tree(&made, commit.get()),
+        [&] { return "The tree of commit " + id + " cannot be read"; });
+  return Tree(made);
+}
+
+bool is_shallow(git_repository* repository) { return git_repository_is_shallow(repository) == 1; }
+
+}  // namespace tiffany::agent::git
