@@ -111,7 +111,8 @@ void Canvas::checkout(const std::string& directory) const {
   git_index* made = nullptr;
   git::check(git_index_new(&made), "An index cannot be made");
   const git::Index nothing(made);  // what libgit2 thinks is in the directory
-  git_checkout_options options = GIT_CHECKOUT_OPTIONS_INIT;
+  git_checkout_options options{};
+  git_checkout_options_init(&options, GIT_CHECKOUT_OPTIONS_VERSION);
   options.checkout_strategy = GIT_CHECKOUT_FORCE | GIT_CHECKOUT_DONT_UPDATE_INDEX |
                               GIT_CHECKOUT_DONT_WRITE_INDEX | GIT_CHECKOUT_NO_REFRESH;
   options.disable_filters = 1;

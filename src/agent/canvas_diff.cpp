@@ -15,7 +15,8 @@ namespace {
 git::Diff diff_of(git_repository* repository, git_tree* base, git_index* index,
                   std::size_t most_bytes) {
   // Everything that the configuration of a user could change is said here.
-  git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+  git_diff_options options{};
+  git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
   options.flags = GIT_DIFF_NORMAL;
   options.context_lines = 3;
   options.interhunk_lines = 0;
@@ -26,7 +27,8 @@ git::Diff diff_of(git_repository* repository, git_tree* base, git_index* index,
   git::check(git_diff_tree_to_index(&made, repository, base, index, &options),
              "The changes of the canvas cannot be found");
   git::Diff diff(made);
-  git_diff_find_options find = GIT_DIFF_FIND_OPTIONS_INIT;
+  git_diff_find_options find{};
+  git_diff_find_options_init(&find, GIT_DIFF_FIND_OPTIONS_VERSION);
   find.flags = GIT_DIFF_FIND_RENAMES;
   find.rename_threshold = 50;
   find.rename_limit = 400;

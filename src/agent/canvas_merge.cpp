@@ -16,7 +16,8 @@ std::string conflict_text(git_repository* repository, const git_index_entry* bas
                           const git_index_entry* branch, const git_index_entry* canvas) {
   if (branch == nullptr) return "The branch has removed this file, and the canvas has changed it.";
   if (canvas == nullptr) return "The canvas has removed this file, and the branch has changed it.";
-  git_merge_file_options options = GIT_MERGE_FILE_OPTIONS_INIT;
+  git_merge_file_options options{};
+  git_merge_file_options_init(&options, GIT_MERGE_FILE_OPTIONS_VERSION);
   options.our_label = "branch";
   options.their_label = "canvas";
   git_merge_file_result merged{};
@@ -40,7 +41,8 @@ Merge Canvas::merge_onto(const std::string& tip) {
   const git::Tree base = state_->base_tree();
   const git::Tree branch = git::tree_of_commit(repository, tip);
   const git::Tree canvas = git::tree_of(repository, state_->write_tree());
-  git_merge_options options = GIT_MERGE_OPTIONS_INIT;
+  git_merge_options options{};
+  git_merge_options_init(&options, GIT_MERGE_OPTIONS_VERSION);
   git_index* made = nullptr;
   git::check(git_merge_trees(&made, repository, base.get(), branch.get(), canvas.get(), &options),
              [&] { return "The canvas cannot be merged with " + tip; });

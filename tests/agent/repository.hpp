@@ -77,7 +77,7 @@ inline std::map<std::string, std::string> everything_below(const std::string& di
     } else if (entry.is_regular_file()) {
       what += read_file(entry.path().string());
     }
-    found[std::filesystem::relative(entry.path(), directory).string()] = what;
+    found[entry.path().lexically_relative(directory).string()] = what;
   }
   return found;
 }
@@ -116,7 +116,7 @@ class Repository {
       write_file(at + "/ten.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
       write_file(at + "/.gitignore", "*.o\n/build/\n");
       std::filesystem::create_symlink("README.md", at + "/link");
-      std::filesystem::permissions(at + "/run.sh", std::filesystem::perms::owner_exec,
+      std::filesystem::permissions(at + "/run.sh", static_cast<std::filesystem::perms>(0111),
                                    std::filesystem::perm_options::add);
       shell("cd " + at + " && git init -q -b main && git add -A && git commit -qm first");
       return at;

@@ -1,0 +1,297 @@
+#include "tiffany/agent/commit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "agent/repository.hpp"
+#include "tiffany/agent/canvas.hpp"
+
+namespace tiffany::agent {
+namespace commit_test {
+
+using namespace canvas_support;  // NOLINT(google-build-using-namespace)
+
+CommitRequest request_for(const std::string& repository, const CanvasState& state) {
+  CommitRequest request;
+  request.repository = repository;
+  request.ref = default_ref("task");
+  request.tree = state.tree;
+  request.parent = state.base;
+  request.message = "Count the price";
+  request.who = "Ada Lovelace <ada@example.org>";
+  request.time = WallTime(std::chrono::seconds(1'800'000'000));
+  return request;
+}
+
+CanvasState changed_state(const std::string& repository, const std::string& text = "new\n") {
+  Canvas canvas = Canvas::open(repository, "");
+  canvas.write("new.txt", text);
+  return canvas.keep("task");
+}
+
+TEST(AgentCommit, MadeAgainItIsTheSameCommitAndTheRefMovesOnce) {
+  const Repository repository;
+  const CommitRequest request = request_for(repository.path(), changed_state(repository.path()));
+  const std::string expected = commit_id(request);
+  EXPECT_EQ(tip_of(repository.path(), request.ref), std::nullopt);
+  EXPECT_FALSE(has_commit(repository.path(), request.ref, expected));
+  EXPECT_EQ(commit_on(request), expected);
+  EXPECT_EQ(tip_of(repository.path(), request.ref), expected);
+  EXPECT_TRUE(has_commit(repository.path(), request.ref, expected));
+  EXPECT_EQ(commit_on(request), expected);
+  EXPECT_EQ(repository.git("rev-list --count " + request.ref), "2");
+  EXPECT_EQ(repository.git("log -1 --format='%an|%ae|%at|%ct|%s' " + request.ref),
+            "Ada Lovelace|ada@example.org|1800000000|1800000000|Count the price");
+  EXPECT_EQ(repository.git("rev-parse " + expected + "^{tree}"), request.tree);
+  EXPECT_EQ(repository.git("fsck --strict --no-dangling"), "");
+}
+
+TEST(AgentCommit, IsDoneWhenTheRefHasGoneOnFromIt) {
+  const Repository repository;
+  CommitRequest request = request_for(repository.path(), changed_state(repository.path()));
+  const std::string first = commit_on(request);
+  CommitRequest second = request;
+  second.parent = first;
+  second.message = "More";
+  const std::string next = commit_on(second);
+  EXPECT_TRUE(has_commit(repository.path(), request.ref, first));
+  EXPECT_EQ(commit_on(request), first);
+  EXPECT_EQ(tip_of(repository.path(), request.ref), next);
+}
+
+TEST(AgentCommit, ARefThatIsElsewhereIsNotMoved) {
+  const Repository repository;
+  const CommitRequest request = request_for(repository.path(), changed_state(repository.path()));
+  repository.git("update-ref " + request.ref + " $(git -C " + repository.path() +
+                 " commit-tree -m other HEAD^{tree})");
+  const std::string other = *tip_of(repository.path(), request.ref);
+  const Thrown thrown = thrown_by([&] { commit_on(request); });
+  EXPECT_EQ(thrown.code, Errc::canvas_conflict);
+  EXPECT_TRUE(thrown.says("is at " + other + " and not at " + request.parent)) << thrown.sentence;
+  EXPECT_EQ(tip_of(repository.path(), request.ref), other);
+}
+
+TEST(AgentCommit, ABranchThatIsCheckedOutAnywhereIsNeverMoved) {
+  const Repository repository;
+  repository.git("branch side");
+  repository.git("branch idle");
+  repository.git("worktree add -q " + repository.beside("tree") + " side");
+  CommitRequest request = request_for(repository.path(), changed_state(repository.path()));
+  const auto refused = [&](const std::string& ref) {
+    request.ref = ref;
+    const Thrown thrown = thrown_by([&] { commit_on(request); });
+    return thrown.code == Errc::canvas_conflict && thrown.says("is checked out");
+  };
+  EXPECT_TRUE(refused("refs/heads/main"));
+  EXPECT_TRUE(refused("refs/heads/side"));
+  EXPECT_FALSE(is_checked_out(repository.path(), "refs/heads/idle"));
+  // Seen from the other working tree, too, and when its directory is gone.
+  request.repository = repository.beside("tree");
+  EXPECT_TRUE(refused("refs/heads/main"));
+  EXPECT_TRUE(refused("refs/heads/side"));
+  std::filesystem::remove_all(repository.beside("tree"));
+  request.repository = repository.path();
+  EXPECT_TRUE(refused("refs/heads/side"));
+  EXPECT_FALSE(refused("refs/heads/idle"));
+  EXPECT_EQ(repository.git("rev-parse main side"), request.parent + "\n" + request.parent);
+  EXPECT_NE(repository.git("rev-parse idle"), request.parent);
+}
+
+TEST(AgentCommit, ABranchThatIsBeingRebasedIsNotMoved) {
+  const Repository repository;
+  repository.git("checkout -q --detach");
+  EXPECT_FALSE(is_checked_out(repository.path(), "refs/heads/main"));
+  write_file(repository.path() + "/.git/rebase-merge/head-name", "refs/heads/main\n");
+  EXPECT_TRUE(is_checked_out(repository.path(), "refs/heads/main"));
+}
+
+TEST(AgentCommit, TheFirstCommitOfARepositoryIsNotMadeOnTheBranchThatIsCheckedOut) {
+  const Scratch scratch;
+  shell("git init -q -b main " + (scratch / "empty"));
+  const CanvasState state = changed_state(scratch / "empty");
+  EXPECT_EQ(state.base, "");
+  CommitRequest request = request_for(scratch / "empty", state);
+  const std::string sha = commit_on(request);
+  EXPECT_EQ(shell("git -C " + (scratch / "empty") + " rev-list --parents " + request.ref), sha);
+  request.ref = "refs/heads/main";
+  EXPECT_TRUE(thrown_by([&] { commit_on(request); }).says("is checked out"));
+  EXPECT_EQ(Canvas::kept(scratch / "empty", "task"), state);
+}
+
+TEST(AgentCommit, InABareRepositoryItsMainBranchMayMove) {
+  const Repository repository;
+  const std::string bare = repository.beside("bare.git");
+  repository.git("clone -q --bare . " + bare);
+  CommitRequest request = request_for(bare, changed_state(bare));
+  request.ref = "refs/heads/main";
+  const std::string sha = commit_on(request);
+  EXPECT_EQ(tip_of(bare, "refs/heads/main"), sha);
+}
+
+TEST(AgentCommit, WorksInAShallowClone) {
+  const Repository repository;
+  repository.commit_file("more", "more");
+  const std::string shallow = repository.beside("shallow");
+  shell("git clone -q --depth 1 file://" + repository.path() + " " + shallow);
+  CommitRequest request = request_for(shallow, changed_state(shallow));
+  const std::string sha = commit_on(request);
+  EXPECT_EQ(commit_on(request), sha);
+  EXPECT_FALSE(has_commit(shallow, "refs/heads/main", sha));
+  CommitRequest second = request;
+  second.parent = sha;
+  commit_on(second);
+  EXPECT_TRUE(has_commit(shallow, request.ref, sha));
+}
+
+TEST(AgentCommit, ALockThatWasLeftIsNamed) {
+  const Repository repository;
+  const CommitRequest request = request_for(repository.path(), changed_state(repository.path()));
+  write_file(repository.path() + "/.git/" + request.ref + ".lock", "");
+  const Thrown thrown = thrown_by([&] { commit_on(request); });
+  EXPECT_EQ(thrown.code, Errc::canvas_failed);
+  EXPECT_TRUE(thrown.says(".lock")) << thrown.sentence;
+  EXPECT_TRUE(thrown.says("remove that file")) << thrown.sentence;
+  std::filesystem::remove(repository.path() + "/.git/" + request.ref + ".lock");
+  EXPECT_EQ(commit_on(request), commit_id(request));
+}
+
+TEST(AgentCommit, ABranchInTheWayOfTheDirectoryOfRefsIsSaid) {
+  const Repository repository;
+  repository.git("branch tiffany");
+  const CommitRequest request = request_for(repository.path(), changed_state(repository.path()));
+  const Thrown thrown = thrown_by([&] { commit_on(request); });
+  EXPECT_EQ(thrown.code, Errc::canvas_failed);
+  EXPECT_TRUE(thrown.says("cannot be moved")) << thrown.sentence;
+}
+
+TEST(AgentCommit, ARequestWithMistakesIsRefused) {
+  const Repository repository;
+  const CommitRequest good = request_for(repository.path(), changed_state(repository.path()));
+  const auto refused = [&](const auto& change) {
+    CommitRequest request = good;
+    change(request);
+    const Thrown thrown = thrown_by([&] { commit_on(request); });
+    return thrown.code == Errc::bad_argument || thrown.code == Errc::canvas_failed;
+  };
+  for (const char* ref : {"", "main", "HEAD", "refs/tags/v1", "refs/remotes/o/main", "refs/heads/",
+                          "refs/heads/a..b", "refs/heads/../../config", "refs/heads/a b"}) {
+    EXPECT_TRUE(refused([&](CommitRequest& r) { r.ref = ref; })) << ref;
+  }
+  for (const char* who : {"", "Ada", "<a@b>", "Ada <>", "Ada <a@b> x", "A <b> <c>", "A\n<b@c>"}) {
+    EXPECT_TRUE(refused([&](CommitRequest& r) { r.who = who; })) << who;
+  }
+  EXPECT_TRUE(refused([](CommitRequest& r) { r.message = ""; }));
+  EXPECT_TRUE(refused([](CommitRequest& r) { r.tree = std::string(40, 'a'); }));
+  EXPECT_TRUE(refused([](CommitRequest& r) { r.tree = "HEAD"; }));
+  EXPECT_TRUE(refused([](CommitRequest& r) { r.parent = r.tree; }));
+  EXPECT_EQ(tip_of(repository.path(), good.ref), std::nullopt);
+}
+
+// ---- A tip that moved ----
+
+TEST(AgentMerge, ACleanMergeIsANewTreeOnANewBase) {
+  const Repository repository;
+  Canvas canvas = Canvas::open(repository.path(), "main");
+  canvas.edit("ten.txt", "9\n", "nine\n");
+  const CanvasState before = canvas.keep("task");
+  const std::string tip = repository.commit_file("ten.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
+  EXPECT_TRUE(canvas.merge_onto(tip).clean());
+  const CanvasState after = canvas.keep("task");
+  EXPECT_EQ(after.base, tip);
+  EXPECT_NE(after.tree, before.tree);
+  EXPECT_EQ(canvas.read("ten.txt").bytes, "one\n2\n3\n4\n5\n6\n7\n8\nnine\n10\n");
+  EXPECT_EQ(canvas.files().size(), 1U);
+}
+
+TEST(AgentMerge, AConflictChangesNothingAndShowsBothSides) {
+  const Repository repository;
+  Canvas canvas = Canvas::open(repository.path(), "main");
+  canvas.edit("ten.txt", "5\n", "of the canvas\n");
+  canvas.write("README.md", "# Mine\n");
+  canvas.remove("run.sh");
+  const CanvasState before = canvas.keep("task");
+  write_file(repository.path() + "/run.sh", "#!/bin/sh\nexit 7\n");
+  std::filesystem::remove(repository.path() + "/README.md");
+  const std::string tip =
+      repository.commit_file("ten.txt", "1\n2\n3\n4\nof the branch\n6\n7\n8\n9\n10\n");
+  const Merge merge = canvas.merge_onto(tip);
+  ASSERT_EQ(merge.conflicts.size(), 3U);
+  EXPECT_EQ(merge.conflicts[0].path, "README.md");
+  EXPECT_NE(merge.conflicts[0].text.find("branch has removed"), std::string::npos);
+  EXPECT_EQ(merge.conflicts[1].path, "run.sh");
+  EXPECT_NE(merge.conflicts[1].text.find("canvas has removed"), std::string::npos);
+  EXPECT_EQ(merge.conflicts[2].path, "ten.txt");
+  EXPECT_EQ(merge.conflicts[2].text,
+            "1\n2\n3\n4\n<<<<<<< branch\nof the branch\n=======\nof the canvas\n>>>>>>> canvas\n"
+            "6\n7\n8\n9\n10\n");
+  EXPECT_EQ(canvas.keep("task"), before);
+}
+
+TEST(AgentMerge, OfACanvasWithoutABaseWithTheFirstCommitOfSomebodyElse) {
+  const Scratch scratch;
+  shell("git init -q -b main " + (scratch / "empty"));
+  Canvas canvas = Canvas::open(scratch / "empty", "");
+  canvas.write("a", "mine");
+  write_file((scratch / "empty") + "/b", "theirs");
+  shell("cd " + (scratch / "empty") + " && git add -A && git commit -qm b");
+  EXPECT_TRUE(canvas.merge_onto(*tip_of(scratch / "empty", "refs/heads/main")).clean());
+  EXPECT_TRUE(canvas.has("a"));
+  EXPECT_TRUE(canvas.has("b"));
+  EXPECT_EQ(canvas.files().size(), 1U);
+}
+
+// ---- Repositories that cannot be used ----
+
+TEST(AgentRepository, EachThatCannotBeUsedIsASentence) {
+  const Scratch scratch;
+  const auto opened = [](const std::string& path) {
+    return thrown_by([&] { Canvas::open(path, ""); });
+  };
+  const auto expect = [](const Thrown& thrown, const std::string& part) {
+    EXPECT_EQ(thrown.code, Errc::canvas_failed);
+    EXPECT_TRUE(thrown.says(part)) << thrown.sentence;
+  };
+  expect(opened(scratch / "nowhere"), "is not a git repository");
+  expect(opened(scratch.path()), "is not a git repository");
+  shell("git init -q --object-format=sha256 " + (scratch / "sha256"));
+  expect(opened(scratch / "sha256"), "SHA-256 ids are not supported");
+  shell("git init -q " + (scratch / "extension") + " && git -C " + (scratch / "extension") +
+        " config core.repositoryformatversion 1 && git -C " + (scratch / "extension") +
+        " config extensions.unheard 1");
+  expect(opened(scratch / "extension"), "extension of git that libgit2 does not know");
+}
+
+TEST(AgentRepository, OneWithoutItsObjectsIsASentence) {
+  const Repository repository;
+  Canvas canvas = Canvas::open(repository.path(), "main");
+  const std::string blob = repository.git("rev-parse HEAD:README.md");
+  const std::string object =
+      repository.path() + "/.git/objects/" + blob.substr(0, 2) + "/" + blob.substr(2);
+  std::filesystem::remove(object);
+  Canvas again = Canvas::open(repository.path(), "main");
+  const Thrown thrown = thrown_by([&] { again.read("README.md"); });
+  EXPECT_EQ(thrown.code, Errc::canvas_failed);
+  EXPECT_TRUE(thrown.says("The content of README.md cannot be read")) << thrown.sentence;
+  EXPECT_EQ(thrown_by([&] { again.checkout(repository.beside("files")); }).code,
+            Errc::canvas_failed);
+  again.write("other", "other");  // its directory would name what nobody has
+  EXPECT_TRUE(thrown_by([&] { again.keep("task"); }).says("README.md"));
+}
+
+// As root nothing is read-only, so that a file stands where a directory has to be made.
+TEST(AgentRepository, OneThatCannotBeWrittenIsASentence) {
+  const Repository repository;
+  Canvas canvas = Canvas::open(repository.path(), "main");
+  std::filesystem::remove_all(repository.path() + "/.git/objects");
+  write_file(repository.path() + "/.git/objects", "");
+  const Thrown thrown = thrown_by([&] { canvas.write("a", "b"); });
+  EXPECT_EQ(thrown.code, Errc::canvas_failed);
+  EXPECT_TRUE(thrown.says("The content of a cannot be written")) << thrown.sentence;
+  EXPECT_FALSE(canvas.has("a"));
+}
+
+}  // namespace commit_test
+}  // namespace tiffany::agent
