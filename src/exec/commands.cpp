@@ -56,11 +56,16 @@ void require_same(const std::string& at, const CommandSpec& spec) {
     if (has_begun(at)) throw;
     return;  // what was half written for a command that never began is written anew
   }
-  if (!before || (before->argv == spec.argv && before->directory == spec.directory)) return;
+  // A sandbox that was refused, and was mended, begins under the same id.
+  const bool same_sandbox = !before || before->sandbox == spec.sandbox || !has_begun(at);
+  if (!before ||
+      (before->argv == spec.argv && before->directory == spec.directory && same_sandbox)) {
+    return;
+  }
   throw Error(Errc::command_conflict,
               "The id of the command in " + at +
-                  " belongs to another command already, with other words or another directory. "
-                  "Take another id.");
+                  " belongs to another command already, with other words, another directory or "
+                  "another sandbox. Take another id.");
 }
 
 void require_sense(const CommandSpec& spec) {
@@ -83,6 +88,28 @@ void require_sense(const CommandSpec& spec) {
     if (secret.name.empty() || secret.name.find('=') != std::string::npos ||
         secret.file.empty() == secret.variable.empty()) {
       refuse("has a secret without a name, or without exactly one source: a file or a variable.");
+    }
+  }
+}
+
+void require_sandbox(const CommandSpec& spec) {
+  if (!spec.sandbox) return;
+  const auto refuse = [](const std::string& what) { throw Error(Errc::bad_argument, what); };
+  const Sandbox& sandbox = *spec.sandbox;
+  if (sandbox.level < 0 || sandbox.level > Sandbox::kHighest) {
+    refuse("A sandbox has a level from 0 to 3, and not " + std::to_string(sandbox.level) + ".");
+  }
+  // The directory of this program has the log, and would be written by default.
+  if (sandbox.level >= 2 && (spec.directory.empty() || spec.directory == "/")) {
+    refuse(
+        "A command in a sandbox of level 2 or 3 needs a directory of its own, not / and not that "
+        "of the program.");
+  }
+  for (const std::vector<std::string>& paths : {sandbox.read, sandbox.write}) {
+    for (const std::string& each : paths) {
+      if (each.empty() || each.find('\0') != std::string::npos) {
+        refuse("A sandbox has a path that is empty or has a zero byte in it.");
+      }
     }
   }
 }
@@ -137,14 +164,18 @@ Task<void> call_supervisor(Command command, std::string input) {
   if (done.status.ok()) co_return;
   std::string said = done.errors;
   while (!said.empty() && said.back() == '\n') said.pop_back();
-  throw Error(Errc::command_failed,
+  const bool sandbox = done.status.signal == 0 && done.status.code == kExitNoSandbox;
+  throw Error(sandbox ? Errc::sandbox_missing : Errc::command_failed,
               said.empty() ? "tiffany-run ended with " + done.status.text() + "." : said);
 }
 
 // The contract of run(): command_failed is for what has not begun, and for nothing else.
 [[noreturn]] void throw_by_begin(const std::string& at, const Error& error) {
   const Errc code = error.code();
-  if (code == Errc::command_conflict || code == Errc::command_damaged) throw;
+  if (code == Errc::command_conflict || code == Errc::command_damaged ||
+      code == Errc::sandbox_missing) {
+    throw;
+  }
   if (!has_begun(at)) throw Error(Errc::command_failed, error.what());
   if (code != Errc::command_failed) throw;
   throw Error(Errc::io_failed,
@@ -155,6 +186,7 @@ Task<void> call_supervisor(Command command, std::string input) {
 
 Task<CommandResult> Commands::run(Uuid id, CommandSpec spec) {
   require_sense(spec);
+  require_sandbox(spec);
   const std::string at = directory_ + "/" + id.text();
   try {
     if (!exists(at)) {
@@ -202,6 +234,7 @@ Task<std::optional<CommandResult>> Commands::fork_one(std::string at, const Comm
   }
   if (said.empty()) said = co_await ask_forker(socket, request);
   if (said.empty() || said[0] == kTaken) co_return std::nullopt;
+  if (said[0] == kNoSandbox) throw Error(Errc::sandbox_missing, said.substr(1));
   if (said[0] == kRefused) throw Error(Errc::command_failed, said.substr(1));
   if (said.size() == 1) co_return std::nullopt;  // the supervisor was killed
   try {
@@ -256,6 +289,17 @@ Task<void> Commands::forget_older(Uuid id, std::uint64_t round) {
   if (!exists(at + "/exit.json")) co_return;
   const auto spec = record_in<CommandSpec>(at + "/spec.json");
   if (spec && spec->round < round) co_await forget(id);
+}
+
+Task<SandboxProbe> Commands::probe_sandbox() {
+  if (probe_) co_return *probe_;
+  const ProcessOutput done = co_await run_command(Command(program_).arg("probe"));
+  if (!done.status.ok()) {
+    throw Error(Errc::command_failed, "tiffany-run probe ended with " + done.status.text() + ": " +
+                                          done.errors + " Is " + program_ + " of this version?");
+  }
+  probe_ = from_json<SandboxProbe>(done.output);
+  co_return *probe_;
 }
 
 Task<void> Commands::forget(Uuid id) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "confine.hpp"
 #include "processes.hpp"
 #include "supervise.hpp"
 #include "tiffany/base/codec.hpp"
@@ -80,7 +81,7 @@ int begin(const std::string& path) {
   tell.close();
   std::string said;
   std::array<char, 4096> room;
-  while (said.empty() || said[0] == exec::kRefused) {
+  while (said.empty() || said[0] != exec::kBegun) {
     const ssize_t n = read(hear.get(), room.data(), room.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
@@ -88,6 +89,7 @@ int begin(const std::string& path) {
   }
   if (!said.empty() && said[0] == exec::kBegun) return 0;
   waitpid(child, nullptr, 0);
+  if (!said.empty() && said[0] == exec::kNoSandbox) throw SandboxMissing(said.substr(1));
   throw Refusal(said.empty() ? "The supervisor ended before the command had begun."
                              : said.substr(1));
 }

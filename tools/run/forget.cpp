@@ -106,6 +106,15 @@ bool lock_after_the_end(CommandDirectory& directory) {
 
 }  // namespace
 
+void remove_inner(const CommandDirectory& directory, const std::string& name) {
+  std::size_t moved = 0;
+  empty(directory.fd(), name, moved);
+  // What was moved up, and moves up what it has itself. Only this process makes such names here.
+  for (std::size_t next = 1; next <= moved; ++next) {
+    empty(directory.fd(), "removed." + std::to_string(next), moved);
+  }
+}
+
 int forget(const std::string& path) {
   if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) return 0;
   CommandDirectory directory(path);

@@ -3,10 +3,15 @@
 
 #include <string>
 
+#include "files.hpp"
+
 namespace tiffany::supervisor {
 
 // Removes the directory of a command that has ended or never began, whatever the command put into
 // it; a Refusal when the command runs. Links are removed and not followed.
 int forget(const std::string& path);
+
+// A directory in that of a command, with everything in it.
+void remove_inner(const CommandDirectory& directory, const std::string& name);
 
 }  // namespace tiffany::supervisor

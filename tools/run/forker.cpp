@@ -56,21 +56,35 @@ void attend(Fd connection) {
   }
 }
 
-bool is_of_this_user(int connection) noexcept {
+bool has_no_new_privileges(pid_t process) {
+  try {
+    const std::string path = "/proc/" + std::to_string(process) + "/status";
+    const std::string text = read_all(AT_FDCWD, path.c_str(), 64 * 1024).value_or("");
+    return text.find("\nNoNewPrivs:\t0\n") == std::string::npos;
+  } catch (const Refusal&) {
+    return true;  // it has gone, or is not to be looked at
+  }
+}
+
+// The same user, but no command: one in a sandbox could have others begun here without one. Every
+// command has given up new privileges for good. The program that this forker is for is known by its
+// number; any other that has given them up calls `tiffany-run begin`.
+bool may_ask(int connection, pid_t program) {
   ucred who{};
   socklen_t size = sizeof who;
-  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return false;
+  return who.uid == geteuid() && (who.pid == program || !has_no_new_privileges(who.pid));
 }
 
 // Until the program has ended, or nothing is asked for.
-void serve(Fd listener, Fd program, Fd lock) {
+void serve(Fd listener, Fd program, pid_t caller, Fd lock) {
   for (;;) {
     std::array<pollfd, 2> all{{{listener.get(), POLLIN, 0}, {program.get(), POLLIN, 0}}};
     const int ready = poll(all.data(), all.size(), kIdleMs);
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0 || all[1].revents != 0) return;
     Fd connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (connection.get() < 0 || !is_of_this_user(connection.get())) continue;
+    if (connection.get() < 0 || !may_ask(connection.get(), caller)) continue;
     if (fork() != 0) continue;  // without a process the program reads the end, and tries again
     std::signal(SIGCHLD, SIG_DFL);
     // What is the forker's alone: its lock must not live as long as a command.
@@ -131,7 +145,7 @@ int listen(const std::string& directory) {
   const Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   for (int number = 0; number < 3; ++number) dup2(null.get(), number);
   std::signal(SIGCHLD, SIG_IGN);  // nobody waits for supervisors here
-  serve(std::move(listener), std::move(program), std::move(lock));
+  serve(std::move(listener), std::move(program), caller, std::move(lock));
   return 0;
 }
 

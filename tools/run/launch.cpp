@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,8 +13,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string_view>
 
+#include "confine.hpp"
+#include "filter.hpp"
 #include "processes.hpp"
 #include "tiffany/base/environment.hpp"
 
@@ -61,13 +65,13 @@ struct Failure {
 };
 // What the child needs, made before it is there: it allocates nothing.
 struct Orders {
-  const exec::CommandSpec& spec;
+  const Launch& how;
+  const exec::CommandLimits& limits;
+  const Confinement* confinement;
   char* const* words;
   char* const* variables;
   const std::vector<std::string>& places;  // where the program may be
   std::vector<char*>& script;              // the words for a shell, for a script without a "#!"
-  int out;
-  int err;
   pid_t parent;
 };
 [[noreturn]] void give_up(volatile Failure& failure, const char* what) noexcept {
@@ -100,6 +104,19 @@ void execute(const Orders& orders) noexcept {
   errno = error;
 }
 
+// Everything else is closed by the exec: descriptors of this program have that flag anyway, those
+// that it was started with may not.
+void hand_down(const Launch& how, volatile Failure& failure) noexcept {
+  int next = 3;
+  for (const int each : how.hand_down) {
+    if (dup2(each, next++) < 0) give_up(failure, "hand down a descriptor");
+  }
+  if (how.spec.sandbox_level() <= 0 && how.hand_down.empty()) return;
+  constexpr unsigned kCloseAtExec = 4;  // CLOSE_RANGE_CLOEXEC
+  if (syscall(SYS_close_range, static_cast<unsigned>(next), ~0U, kCloseAtExec) == 0) return;
+  for (int each = next; each < 4096; ++each) fcntl(each, F_SETFD, FD_CLOEXEC);  // an old kernel
+}
+
 [[noreturn]] void become(const Orders& orders, volatile Failure& failure) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != orders.parent) _exit(127);  // it died before it could be noticed
@@ -110,21 +127,27 @@ void execute(const Orders& orders) noexcept {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   const int input = open("/dev/null", O_RDONLY);
-  if (input < 0 || dup2(input, 0) < 0 || dup2(orders.out, 1) < 0 || dup2(orders.err, 2) < 0) {
+  if (input < 0 || dup2(input, 0) < 0 || dup2(orders.how.out, 1) < 0 ||
+      dup2(orders.how.err, 2) < 0) {
     give_up(failure, "set its three streams");
   }
   if (input > 2) close(input);
-  const exec::CommandSpec& spec = orders.spec;
-  if (!spec.directory.empty() && chdir(spec.directory.c_str()) != 0) {
+  hand_down(orders.how, failure);
+  const std::string& directory = orders.how.spec.directory;
+  if (!directory.empty() && chdir(directory.c_str()) != 0) {
     give_up(failure, "enter its directory");
   }
-  const exec::CommandLimits& limits = spec.limits;
+  const exec::CommandLimits& limits = orders.limits;
   limit(failure, RLIMIT_CORE, 0);
   limit(failure, RLIMIT_CPU, limits.cpu_seconds);
   limit(failure, RLIMIT_FSIZE, limits.file_bytes);
   limit(failure, RLIMIT_NOFILE, limits.open_files);
   limit(failure, RLIMIT_NPROC, limits.processes);
   limit(failure, RLIMIT_AS, limits.memory_bytes);
+  if (orders.confinement != nullptr) {
+    const char* const problem = orders.confinement->enter();
+    if (problem != nullptr) give_up(failure, problem);
+  }
   execute(orders);
   give_up(failure, "start");
 }
@@ -154,6 +177,11 @@ std::vector<std::string> environment_of(const exec::CommandSpec& spec,
     }
   }
   all.try_emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
+  if (spec.sandbox_level() >= 2) {
+    for (const char* const name : {"TMPDIR", "HOME"}) {
+      all[name] = directory.path() + "/" + kPrivateDirectory;
+    }
+  }
   for (const auto& [name, value] : spec.environment) all[name] = value;
   for (const exec::Secret& secret : spec.secrets) {
     const std::string& value = all[secret.name] = value_of(secret);
@@ -174,36 +202,56 @@ std::vector<std::string> environment_of(const exec::CommandSpec& spec,
   return child;
 }
 
-Launched launch(const exec::CommandSpec& spec, const std::vector<std::string>& environment,
-                const Fd& out, const Fd& err) {
+namespace {
+
+std::string problem_of(const exec::CommandSpec& spec, int error, std::string_view what) {
+  if (what == "enter its directory") {
+    return "The command could not enter its directory " + spec.directory + ": " +
+           std::strerror(error) + ".";
+  }
+  std::string problem = "The command could not " + std::string(what) + ": " + spec.argv[0] + ": " +
+                        std::strerror(error) + ".";
+  if (error == ENOENT && what == "start") {
+    problem += " No program of that name is in the PATH of the command.";
+  }
+  if (error == EACCES && what == "start" && spec.sandbox_level() >= 2) {
+    problem += " Perhaps its sandbox does not let it be read: see Sandbox::read.";
+  }
+  return problem;
+}
+
+}  // namespace
+
+Launched launch(const Launch& how) {
+  const exec::CommandSpec& spec = how.spec;
   const std::vector<char*> words = pointers(spec.argv);
-  const std::vector<char*> variables = pointers(environment);
+  const std::vector<char*> variables = pointers(how.environment);
   std::string_view path;
-  for (const std::string& entry : environment) {
+  for (const std::string& entry : how.environment) {
     if (entry.starts_with("PATH=")) path = std::string_view(entry).substr(5);
   }
   const std::vector<std::string> places = places_of(spec.argv[0], path);
   std::string shell = "/bin/sh";
   std::vector<char*> script{shell.data(), nullptr};
   script.insert(script.end(), words.begin() + 1, words.end());
-  const Orders orders{spec,   words.data(), variables.data(), places,
-                      script, out.get(),    err.get(),        getpid()};
-  volatile Failure failure;
   Launched launched;
-  launched.process = begin_child(orders, failure);
-  if (launched.process < 0) refuse("make", "a process");
-  if (failure.what == nullptr) return launched;
-  waitpid(launched.process, nullptr, 0);
-  launched.problem = std::string("The command could not ") + failure.what + ": " + spec.argv[0] +
-                     ": " + std::strerror(failure.error) + ".";
-  if (failure.error == ENOENT && std::string_view(failure.what) == "start") {
-    launched.problem += " No program of that name is in the PATH of the command.";
+  for (bool notify = how.reach != nullptr && has_notify();; notify = false) {
+    std::optional<Confinement> confinement;
+    if (how.reach != nullptr) confinement.emplace(*how.reach, notify, how.tell);
+    const exec::CommandLimits limits = limits_of(spec, notify);
+    const Orders orders{how,          limits,           confinement ? &*confinement : nullptr,
+                        words.data(), variables.data(), places,
+                        script,       getpid()};
+    volatile Failure failure;
+    launched.process = begin_child(orders, failure);
+    if (launched.process < 0) refuse("make", "a process");
+    if (failure.what == nullptr) return launched;
+    waitpid(launched.process, nullptr, 0);
+    // Whoever runs this program has a filter that asks, too, and there may be only one.
+    if (notify && failure.error == EBUSY && failure.what == kEnterFilter) continue;
+    launched.problem = problem_of(spec, failure.error, failure.what);
+    return launched;
   }
-  if (std::string_view(failure.what) == "enter its directory") {
-    launched.problem = "The command could not enter its directory " + spec.directory + ": " +
-                       std::strerror(failure.error) + ".";
-  }
-  return launched;
 }
 
 }  // namespace tiffany::supervisor

@@ -6,9 +6,13 @@
 //   tiffany-run forget <directory>                 removes what is left of a command that has ended
 //   tiffany-run listen <directory of all>          forks supervisors for the program that called it
 //                                                  (forker.hpp)
+//   tiffany-run probe                              prints what this machine gives for a sandbox
+//   tiffany-run inside                             the first process of a sandbox of level 3; it is
+//                                                  called by bwrap (bubble.hpp)
 //
 // The last part of the path is the id of the command. Returns when the fact is in the directory:
-// 0, or 1 with a sentence on standard error. See docs/decisions/0027-supervised-commands.md.
+// 0, or 1 with a sentence on standard error, 3 when that is about a sandbox that is missing.
+// See docs/decisions/0027-supervised-commands.md.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,10 +28,13 @@
 #include <utility>
 
 #include "begin.hpp"
+#include "bubble.hpp"
+#include "confine.hpp"
 #include "files.hpp"
 #include "forget.hpp"
 #include "forker.hpp"
 #include "processes.hpp"
+#include "sandbox_probe.hpp"
 #include "tiffany/base/codec.hpp"
 #include "tiffany/exec/command_spec.hpp"
 
@@ -53,8 +60,17 @@ int run(int count, char** words) {
     if (count == 3 && std::string_view(words[1]) == "stop") return stop(words[2]);
     if (count == 3 && std::string_view(words[1]) == "forget") return forget(words[2]);
     if (count == 3 && std::string_view(words[1]) == "listen") return listen(words[2]);
-    std::fputs("usage: tiffany-run begin|stop|forget <directory of the command>\n", stderr);
+    if (count == 2 && std::string_view(words[1]) == "probe") return print_probe();
+    if (count == 2 && std::string_view(words[1]) == "inside") return inside();
+    std::fputs(
+        "usage: tiffany-run begin|stop|forget <directory of the command>, or tiffany-run "
+        "probe\n",
+        stderr);
     return 2;
+  } catch (const SandboxMissing& missing) {
+    std::fputs(missing.what(), stderr);
+    std::fputs("\n", stderr);
+    return exec::kExitNoSandbox;
   } catch (const std::exception& error) {
     std::fputs(error.what(), stderr);
     std::fputs("\n", stderr);

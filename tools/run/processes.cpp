@@ -98,6 +98,14 @@ bool kill_marked(const std::string& id) {
   return false;
 }
 
+std::string stat_of(pid_t process) { return about(process, "stat"); }
+
+std::uint64_t threads_of(pid_t process) {
+  const std::string stat = stat_of(process);
+  const std::string count(exec::field_of_stat(stat, 20));
+  return std::strtoull(count.c_str(), nullptr, 10);
+}
+
 std::uint64_t start_of(pid_t process) { return exec::start_in_stat(about(process, "stat")); }
 
 }  // namespace tiffany::supervisor

@@ -32,6 +32,10 @@ void send(const std::vector<Process>& to, int signal);
 Fd handle_of(const Process& process);
 // Kills what is marked until nothing is left. False: something is left after two seconds.
 bool kill_marked(const std::string& id);
+// /proc/<process>/stat; empty: there is no such process.
+std::string stat_of(pid_t process);
+// How many threads a process has; zero: there is no such process.
+std::uint64_t threads_of(pid_t process);
 // When a process began, in ticks since the machine did; zero: there is no such process.
 std::uint64_t start_of(pid_t process);
 

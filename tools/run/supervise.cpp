@@ -19,6 +19,7 @@
 #include "capture.hpp"
 #include "launch.hpp"
 #include "processes.hpp"
+#include "sandboxed.hpp"
 #include "tiffany/base/codec.hpp"
 
 namespace tiffany::supervisor {
@@ -74,6 +75,7 @@ class Watch {
   Watch(const CommandDirectory& directory, const CommandSpec& spec, const Scrubber& secrets)
       : directory_(directory),
         spec_(spec),
+        sandbox_(spec, directory),
         secrets_(secrets),
         out_(directory, "out", spec.output_bytes, secrets),
         err_(directory, "err", spec.output_bytes, secrets) {
@@ -93,7 +95,8 @@ class Watch {
       result_.begun_us = 0;
       return result_;
     }
-    const Launched launched = launch(spec_, environment, out_.theirs, err_.theirs);
+    result_.sandbox_level = sandbox_.level();
+    const Launched launched = sandbox_.start(environment, out_.theirs.get(), err_.theirs.get());
     out_.theirs.close();
     err_.theirs.close();
     if (!launched.problem.empty()) {
@@ -103,7 +106,7 @@ class Watch {
     }
     command_ = launched.process;
     const std::int64_t begun = monotonic_ms();
-    if (spec_.timeout_ms > 0) due_ = begun + spec_.timeout_ms;
+    if (sandbox_.timeout_ms() > 0) due_ = begun + sandbox_.timeout_ms();
     while (!ended_) {
       wait_for_something();
       if (!ended_ && due_ >= 0 && monotonic_ms() >= due_) time_is_over();
@@ -118,12 +121,17 @@ class Watch {
   enum class Why { nothing, asked, told, late };
 
   void wait_for_something() {
-    std::array<pollfd, 3> all{
-        {{signals_.get(), POLLIN, 0}, {out_.ours.get(), POLLIN, 0}, {err_.ours.get(), POLLIN, 0}}};
+    const std::array<pollfd, 2> more = sandbox_.waits();
+    std::array<pollfd, 5> all{{{signals_.get(), POLLIN, 0},
+                               {out_.ours.get(), POLLIN, 0},
+                               {err_.ours.get(), POLLIN, 0},
+                               more[0],
+                               more[1]}};
     int most = -1;
     if (due_ >= 0)
       most = static_cast<int>(std::clamp<std::int64_t>(due_ - monotonic_ms(), 0, 1 << 30));
     if (poll(all.data(), all.size(), most) < 0 && errno != EINTR) refuse("wait for", "its command");
+    sandbox_.attend({all[3], all[4]});
     out_.take(std::size_t{1} << 20);
     err_.take(std::size_t{1} << 20);
     signalfd_siginfo info{};
@@ -151,7 +159,12 @@ class Watch {
   void begin_to_end(Why why) {
     if (why_ != Why::nothing) return;
     why_ = why;
-    send(descendants(), SIGTERM);
+    std::vector<Process> all = descendants();
+    // With the process that holds the namespaces everything in them would be killed at once.
+    if (sandbox_.has_outer_process()) {
+      std::erase_if(all, [&](const Process& each) { return each.id == command_; });
+    }
+    send(all, SIGTERM);
     send(descendants(), SIGCONT);  // one that is stopped would not hear the other
     due_ = monotonic_ms() + std::max<std::int64_t>(spec_.grace_ms, 0);
   }
@@ -180,6 +193,8 @@ class Watch {
     out_.finish();
     err_.finish();
     scrub_outputs();
+    if (sandbox_.level() >= 2) remove_private_directory(directory_);
+    status_ = sandbox_.status().value_or(status_);
     result_.output_dropped = out_.file.dropped();
     result_.errors_dropped = err_.file.dropped();
     if (WIFEXITED(status_)) {
@@ -194,13 +209,17 @@ class Watch {
       result_.why += "The command was stopped.";
     } else if (why_ == Why::late) {
       result_.end = CommandEnd::timed_out;
-      result_.why += "The command took longer than its " + std::to_string(spec_.timeout_ms) +
+      result_.why += "The command took longer than its " + std::to_string(sandbox_.timeout_ms()) +
                      " ms, and was killed.";
     } else if (why_ == Why::told) {
       result_.end = CommandEnd::unknown;
       result_.why +=
           "The supervisor of the command was told to end by a signal that is not of Tiffany, as "
           "when the machine is shut down; the command was ended with it.";
+    }
+    if (why_ == Why::nothing && !sandbox_.problem().empty()) {
+      result_.end = CommandEnd::not_started;
+      result_.why = sandbox_.problem();
     }
     for (const Stream* const each : {&out_, &err_}) {
       if (!each->file.trouble().empty()) result_.why += " " + each->file.trouble();
@@ -222,6 +241,7 @@ class Watch {
 
   const CommandDirectory& directory_;
   const CommandSpec& spec_;
+  Sandboxed sandbox_;
   const Scrubber& secrets_;
   Stream out_;
   Stream err_;
@@ -260,6 +280,9 @@ void supervise(const CommandDirectory& directory, const CommandSpec& spec, Fd te
     mark.boot = boot_id();
     mark.begun_us = wall_us();
     directory.replace("supervisor", to_json(mark), spec.synced);  // from here on it has begun
+  } catch (const SandboxMissing& missing) {
+    write_all(tell.get(), exec::kNoSandbox + std::string(missing.what()));
+    return;
   } catch (const Refusal& refusal) {
     write_all(tell.get(), exec::kRefused + std::string(refusal.what()));
     return;

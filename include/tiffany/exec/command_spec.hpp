@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tiffany/base/codec.hpp"
+#include "tiffany/exec/sandbox.hpp"
 
 namespace tiffany::exec {
 
@@ -41,7 +42,7 @@ class Secret {
 TIFFANY_JSON(Secret, name, file, variable);
 
 // Limits of the kernel (setrlimit) for the command and each of its children. None: that of the
-// program.
+// program; in a sandbox 4096 open files, 16 GiB a file, and 512 processes (4096 at level 1).
 class CommandLimits {
  public:
   CommandLimits() = default;
@@ -49,7 +50,9 @@ class CommandLimits {
   std::optional<std::uint64_t> memory_bytes{};
   std::optional<std::uint64_t> file_bytes{};
   std::optional<std::uint64_t> open_files{};
-  std::optional<std::uint64_t> processes{};  // of the user, not of the command alone
+  // Of the user, not of the command alone; from level 2 of a sandbox on processes and threads of
+  // the command.
+  std::optional<std::uint64_t> processes{};
 };
 TIFFANY_JSON(CommandLimits, cpu_seconds, memory_bytes, file_bytes, open_files, processes);
 
@@ -82,10 +85,13 @@ class CommandSpec {
   std::uint64_t artifact_bytes = std::uint64_t{16} << 20;
   // Greater each time that what the command did is to be done again: CommandRunner::forget_older.
   std::uint64_t round = 0;
+  std::optional<Sandbox> sandbox{};
+
+  int sandbox_level() const noexcept { return sandbox ? sandbox->level : 0; }
 };
 TIFFANY_JSON(CommandSpec, argv, directory, environment, secrets, limits, output_bytes, timeout_ms,
-             grace_ms, synced, owner, artifacts, artifact_bytes, round);
-TIFFANY_JSON_ADDED(CommandSpec, artifacts, artifact_bytes, round);
+             grace_ms, synced, owner, artifacts, artifact_bytes, round, sandbox);
+TIFFANY_JSON_ADDED(CommandSpec, artifacts, artifact_bytes, round, sandbox);
 
 // A file that was kept.
 struct Artifact {
@@ -118,13 +124,14 @@ struct CommandResult {
   std::int64_t peak_kib = 0;
   std::vector<Artifact> artifacts{};  // number i is the file artifact.i
   std::string artifact_problem{};     // a sentence for each that could not be kept
+  int sandbox_level = 0;              // that the command ran in; zero: none
   bool ok() const noexcept { return end == CommandEnd::exited && code == 0; }
   // "exit code 3", "killed by signal 9", or the sentence.
   std::string text() const;
 };
 TIFFANY_JSON(CommandResult, end, code, signal, why, begun_us, ended_us, output_dropped,
-             errors_dropped, cpu_us, peak_kib, artifacts, artifact_problem);
-TIFFANY_JSON_ADDED(CommandResult, artifacts, artifact_problem);
+             errors_dropped, cpu_us, peak_kib, artifacts, artifact_problem, sandbox_level);
+TIFFANY_JSON_ADDED(CommandResult, artifacts, artifact_problem, sandbox_level);
 
 // Which process watches over a command.
 struct SupervisorMark {
@@ -157,10 +164,12 @@ struct ForkRequest {
   std::vector<std::pair<std::string, std::string>> variables{};  // sources of secrets
 };
 TIFFANY_JSON(ForkRequest, directory, variables);
-inline constexpr char kBegun = 'b';    // the command has begun; its end follows
-inline constexpr char kTaken = 't';    // it runs under another supervisor
-inline constexpr char kOver = 'o';     // it has ended; its end follows
-inline constexpr char kRefused = 'r';  // it has not begun; a sentence follows
+inline constexpr char kBegun = 'b';       // the command has begun; its end follows
+inline constexpr char kTaken = 't';       // it runs under another supervisor
+inline constexpr char kOver = 'o';        // it has ended; its end follows
+inline constexpr char kRefused = 'r';     // it has not begun; a sentence follows
+inline constexpr char kNoSandbox = 's';   // the same: this machine cannot give its sandbox
+inline constexpr int kExitNoSandbox = 3;  // of `tiffany-run begin` then
 
 inline std::string_view name_of(CommandEnd end) noexcept {
   constexpr std::string_view kNames[] = {"exited",  "signalled",   "timed_out",

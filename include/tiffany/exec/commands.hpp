@@ -34,8 +34,9 @@ class CommandRunner {
   virtual ~CommandRunner() = default;
   // Begins the command of that id, or attaches to it, and waits for its end. A command that cannot
   // be begun, by a full disk or a missing secret, is an Error (Errc::command_failed), and has not
-  // begun. Errc::command_conflict: the id is that of a command with other words. After any other
-  // Error but Errc::bad_argument the command may have begun, and run() with the same id may attach
+  // begun; nor has one whose sandbox this machine cannot give (Errc::sandbox_missing).
+  // Errc::command_conflict: the id is that of a command with other words. After any other Error but
+  // Errc::bad_argument the command may have begun, and run() with the same id may attach
   // to it.
   //
   // Cancel. Before start: nothing is begun. While parked: the wait is given up, and the command
@@ -74,6 +75,10 @@ class Commands final : public CommandRunner {
   Task<void> forget_older(Uuid id, std::uint64_t round) override;
   std::string artifact_path(const Uuid& id, std::size_t number) const override;
 
+  // What this machine gives for CommandSpec::sandbox. Asked once, and known from then on. Cancel:
+  // nothing is known yet.
+  Task<SandboxProbe> probe_sandbox();
+
   // Removes everything of a command that has ended, or has not begun; nothing when there is none.
   // Directories that the command made there are removed with what is in them.
   // One that runs is refused (Errc::command_failed): stop it, and take its end first. Cancel: the
@@ -104,6 +109,7 @@ class Commands final : public CommandRunner {
 
   std::string directory_;
   std::string program_;
+  std::optional<SandboxProbe> probe_{};
   bool starting_ = false;  // a forker; who comes meanwhile does without one
 };
 

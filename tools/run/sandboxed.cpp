@@ -1,0 +1,138 @@
+#include "sandboxed.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "bubble.hpp"
+#include "filter.hpp"
+#include "forget.hpp"
+#include "sandbox_probe.hpp"
+
+namespace tiffany::supervisor {
+namespace {
+
+constexpr std::int64_t kLongestMs = std::int64_t{24} * 60 * 60 * 1000;
+constexpr std::uint64_t kProcesses = 512;
+
+std::string bubble_for(const Reachable& reach, const CommandDirectory& directory) {
+  if (reach.level < 3) return "";
+  const std::string all = directory.path().substr(0, directory.path().rfind('/'));
+  const Bubble bubble = find_bubble(all);
+  if (bubble.path.empty()) {
+    throw SandboxMissing("The command was not started: it needs a sandbox of level 3. " +
+                         bubble.missing);
+  }
+  return bubble.path;
+}
+
+}  // namespace
+
+Sandboxed::Sandboxed(const exec::CommandSpec& spec, const CommandDirectory& directory)
+    : spec_(spec),
+      reach_(reachable_by(spec, directory)),
+      bwrap_(bubble_for(reach_, directory)),
+      broker_(reach_.write, spec.limits.processes.value_or(kProcesses)) {}
+
+std::int64_t Sandboxed::timeout_ms() const noexcept {
+  return spec_.timeout_ms > 0 || level() == 0 ? spec_.timeout_ms : kLongestMs;
+}
+
+Launched Sandboxed::start(const std::vector<std::string>& environment, int out, int err) {
+  Launch how(spec_, environment);
+  how.out = out;
+  how.err = err;
+  if (level() < 2) return launch(how);
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    refuse("make", "a pair of sockets");
+  }
+  control_ = Fd(ends[0]);
+  Fd tell(ends[1]);
+  if (level() >= 3) return start_bubble(environment, out, err, std::move(tell));
+  how.reach = &reach_;
+  how.tell = tell.get();
+  const Launched launched = launch(how);
+  hear();  // the listener: whoever has become the command has told it
+  control_.close();
+  return launched;
+}
+
+Launched Sandboxed::start_bubble(const std::vector<std::string>& environment, int out, int err,
+                                 Fd tell) {
+  InnerOrders orders;
+  orders.spec = spec_;
+  orders.environment = environment;
+  orders.reach = reach_;
+  const Fd in_memory = orders_in_memory(orders);
+  const exec::CommandSpec outer(bubble_words(bwrap_, reach_));
+  // Nothing of the command's: a library that is preloaded would run outside of the sandbox.
+  const std::vector<std::string> none;
+  Launch how(outer, none);
+  how.out = out;
+  how.err = err;
+  constexpr int kAbove = 10;  // those that the command gets
+  const Fd first(fcntl(in_memory.get(), F_DUPFD_CLOEXEC, kAbove));
+  const Fd second(fcntl(tell.get(), F_DUPFD_CLOEXEC, kAbove));
+  if (first.get() < 0 || second.get() < 0) refuse("make", "a descriptor");
+  how.hand_down = {first.get(), second.get()};
+  return launch(how);
+}
+
+std::array<pollfd, 2> Sandboxed::waits() const noexcept {
+  return {{{broker_.fd(), POLLIN, 0}, {control_.get(), POLLIN, 0}}};
+}
+
+void Sandboxed::attend(const std::array<pollfd, 2>& came) {
+  if (came[1].revents != 0) hear();
+  if ((came[0].revents & POLLIN) != 0) {
+    broker_.answer();
+  } else if (came[0].revents != 0) {
+    broker_.listen(Fd());  // nobody is left that could ask
+  }
+}
+
+void Sandboxed::hear() {
+  while (control_.get() >= 0) {
+    Message message = receive_message(control_.get());
+    if (message.what == 0) {
+      if (errno != EAGAIN && errno != EINTR) control_.close();
+      return;
+    }
+    if (message.what == kListener) broker_.listen(std::move(message.fd));
+    if (message.what == kProblem) problem_ = message.text;
+    int status = 0;
+    if (message.what == kStatus && message.text.size() == sizeof status) {
+      std::memcpy(&status, message.text.data(), sizeof status);
+      status_ = status;
+    }
+    entered_ = true;
+  }
+}
+
+std::optional<int> Sandboxed::status() {
+  hear();
+  return status_;
+}
+
+std::string Sandboxed::problem() {
+  hear();
+  if (!problem_.empty() || level() < 3 || entered_) return problem_;
+  return "The command was not started: bwrap could not make its sandbox of level 3. What bwrap "
+         "says "
+         "is in the errors of the command.";
+}
+
+void remove_private_directory(const CommandDirectory& directory) noexcept {
+  if (unlinkat(directory.fd(), kPrivateDirectory, AT_REMOVEDIR) == 0 || errno == ENOENT) return;
+  try {
+    remove_inner(directory, kPrivateDirectory);
+  } catch (const std::exception&) {  // it goes when the command is forgotten
+  }
+}
+
+}  // namespace tiffany::supervisor

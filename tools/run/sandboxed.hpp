@@ -1,0 +1,56 @@
+// The side of the supervisor in the sandbox of its command: begins the command in it, answers the
+// calls that its filter asks about, and hears from inside of level 3 how the command ended.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "broker.hpp"
+#include "confine.hpp"
+#include "files.hpp"
+#include "launch.hpp"
+
+namespace tiffany::supervisor {
+
+class Sandboxed {
+ public:
+  // Refuses what this machine cannot give (SandboxMissing).
+  Sandboxed(const exec::CommandSpec& spec, const CommandDirectory& directory);
+
+  int level() const noexcept { return reach_.level; }
+  std::int64_t timeout_ms() const noexcept;
+  Launched start(const std::vector<std::string>& environment, int out, int err);
+
+  // What poll() waits for besides, and what is done when it came. Never waits.
+  std::array<pollfd, 2> waits() const noexcept;
+  void attend(const std::array<pollfd, 2>& came);
+  // At level 3 the process that was started is bwrap: the end of the command, as waitpid() has it.
+  std::optional<int> status();
+  // Not empty: bwrap was started, but the command was not.
+  std::string problem();
+  // The first process of level 3 belongs to the sandbox, and the command does not hear of it.
+  bool has_outer_process() const noexcept { return reach_.level >= 3; }
+
+ private:
+  void hear();
+  Launched start_bubble(const std::vector<std::string>& environment, int out, int err, Fd tell);
+
+  const exec::CommandSpec& spec_;
+  Reachable reach_;
+  std::string bwrap_{};
+  Broker broker_;
+  Fd control_{};
+  bool entered_ = false;
+  std::optional<int> status_{};
+  std::string problem_{};
+};
+
+// The private directory of a command that has ended, with what is in it.
+void remove_private_directory(const CommandDirectory& directory) noexcept;
+
+}  // namespace tiffany::supervisor
