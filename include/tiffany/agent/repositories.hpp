@@ -1,0 +1,47 @@
+// What an agent does to repositories, so that a test can stand in for them. Each call may be made
+// again after a crash, and gives the same then.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tiffany/agent/canvas.hpp"
+#include "tiffany/agent/commit.hpp"
+#include "tiffany/engine/task.hpp"
+
+namespace tiffany::agent {
+
+struct MergedCanvas {
+  CanvasState canvas{};                  // as before, when there are conflicts
+  std::vector<std::string> conflicts{};  // a text for each file
+};
+TIFFANY_JSON(MergedCanvas, canvas, conflicts);
+
+class Repositories {
+ public:
+  virtual ~Repositories() = default;
+  // A canvas over what `base` names, kept for the task. Cancel: it may be there.
+  virtual Task<CanvasState> open(std::string repository, std::string base, std::string task) = 0;
+  // The patch as text, cut when it is long.
+  virtual Task<std::string> diff(std::string repository, CanvasState canvas) = 0;
+  // agent/commit.hpp: moves the ref, and gives the id. Cancel: the ref has moved, or not.
+  virtual Task<std::string> commit(CommitRequest request) = 0;
+  // The changes on what the ref has become.
+  virtual Task<MergedCanvas> merge(std::string repository, CanvasState canvas, std::string ref,
+                                   std::string task) = 0;
+  // What was kept for the task is not needed any more.
+  virtual Task<void> forget(std::string repository, std::string task) = 0;
+};
+
+// Those of git, on threads (io/offload.hpp).
+class GitRepositories final : public Repositories {
+ public:
+  Task<CanvasState> open(std::string repository, std::string base, std::string task) override;
+  Task<std::string> diff(std::string repository, CanvasState canvas) override;
+  Task<std::string> commit(CommitRequest request) override;
+  Task<MergedCanvas> merge(std::string repository, CanvasState canvas, std::string ref,
+                           std::string task) override;
+  Task<void> forget(std::string repository, std::string task) override;
+};
+
+}  // namespace tiffany::agent

@@ -1,0 +1,85 @@
+// What an agent can do besides thinking. A tool is offered to the model by name, description and
+// schema; whether a call of it is run is decided by the policy (agent/policy.hpp), and the model
+// has no say in it.
+//
+// A tool is run inside of a step of the durable task: after a crash it may be run again with the
+// same key, and must then find what it did, or do what can be done twice.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tiffany/agent/canvas.hpp"
+#include "tiffany/agent/model.hpp"
+#include "tiffany/base/codec.hpp"
+#include "tiffany/base/uuid.hpp"
+#include "tiffany/durable/step.hpp"
+#include "tiffany/engine/task.hpp"
+
+namespace tiffany::agent {
+
+// What a tool is to the world: who wrote the tool says so, never the model.
+class ToolTraits {
+ public:
+  ToolTraits() = default;
+  StepEffect effect = StepEffect::idempotent;
+  bool ask = false;             // each call needs an approval
+  bool reads_private = false;   // can see what must not leave
+  bool untrusted = true;        // its answer is text that others wrote
+  bool writes_outside = false;  // can tell somebody: the network, another program
+  int level = 0;                // of the sandbox
+  std::string pin{};            // digest of what the tool is; part of what is approved
+};
+
+// Where a call is made.
+class ToolContext {
+ public:
+  ToolContext() = default;
+  Uuid task{};
+  std::string key{};         // the same when the call is made again after a crash
+  std::uint64_t round = 0;   // greater when the task was taken back (Attempt::retry)
+  std::string repository{};  // empty: there is none
+  CanvasState canvas{};
+};
+
+class ToolAnswer {
+ public:
+  ToolAnswer() = default;
+  explicit ToolAnswer(std::string said) : text(std::move(said)) {}
+  std::string text{};
+  bool failed = false;
+  int exit = 0;
+  int level = 0;         // of the sandbox that it had
+  CanvasState canvas{};  // as it is now
+};
+
+class Tool {
+ public:
+  virtual ~Tool() = default;
+  virtual const ToolOffer& offer() const noexcept = 0;
+  virtual const ToolTraits& traits() const noexcept = 0;
+  // A sentence for the model when these are no arguments for the tool; empty: they are.
+  virtual std::string mistake_in(std::string_view arguments) const = 0;
+  // What the model has to be told of is an answer; what is thrown fails the attempt, and another
+  // one is made.
+  virtual Task<ToolAnswer> run(ToolContext where, std::string arguments) = 0;
+};
+
+class ToolSet {
+ public:
+  // Errc::bad_tool for a name that another tool has, or that is empty.
+  void add(std::shared_ptr<Tool> tool);
+  Tool* find(std::string_view name) const noexcept;  // null: there is none
+  std::vector<ToolOffer> offers() const;
+  std::string names() const;  // "edit, read, run"
+  // Of all of them: changes when one is added, removed or becomes another.
+  std::string digest() const;
+
+ private:
+  std::vector<std::shared_ptr<Tool>> tools_;  // by name
+};
+
+}  // namespace tiffany::agent

@@ -1,0 +1,215 @@
+// What needs a person: calls of tools that ask, and patches.
+#include <chrono>
+#include <utility>
+
+#include "agent/agent_run.hpp"
+#include "tiffany/base/error.hpp"
+
+namespace tiffany::agent {
+namespace {
+
+using wal::RecordType;
+
+std::string commit_arguments(const std::string& ref, const std::string& message) {
+  std::string text;
+  JsonWriter out(text);
+  out.begin_object();
+  out.member("message", message);
+  out.member("ref", ref);
+  out.end_object();
+  return text;
+}
+
+Task<Preview> preview_there(AgentServices* with, std::string repository, CanvasState canvas,
+                            std::string digest) {
+  Preview preview;
+  preview.canvas = canvas;
+  preview.digest = std::move(digest);
+  preview.diff = with->secrets.scrubbed(
+      co_await with->repositories.diff(std::move(repository), std::move(canvas)));
+  co_return preview;
+}
+
+Task<Committed> commit_there(AgentServices* with, CommitRequest request) {
+  Committed made;
+  made.message = request.message;
+  made.ref = request.ref;
+  made.sha = co_await with->repositories.commit(std::move(request));
+  co_return made;
+}
+
+}  // namespace
+
+std::string AgentRun::ref() const {
+  return ask_.onto.empty() ? default_ref(flow_.id().text()) : "refs/heads/" + ask_.onto;
+}
+
+Action AgentRun::action_of(const std::string& tool, const std::string& arguments,
+                           const ToolTraits& traits) {
+  Action action;
+  action.task = flow_.id().text();
+  action.tool = tool;
+  action.pin = traits.pin;
+  action.arguments = arguments;
+  action.level = traits.level;
+  action.base = state_.canvas.base;
+  action.tree = state_.canvas.tree;
+  return action;
+}
+
+// The answer counts for this action and for no other one: an answer to something else is none, and
+// the question is asked again under another promise.
+Durable<std::optional<Answer>> AgentRun::ask_person(Action action, std::string why,
+                                                    std::string diff) {
+  const WallTime expiry =
+      flow_.now() + std::chrono::duration_cast<std::chrono::microseconds>(with_.approval_time);
+  const DurableHandle<void> timer = co_await flow_.timer(with_.approval_time);
+  for (;;) {
+    const DurableHandle<Answer> promise = co_await flow_.promise<Answer>("approve " + action.tool);
+    Question question;
+    question.promise = promise.id().text();
+    question.digest = digest(action);
+    question.action = canonical_text(action);
+    question.why = why;
+    question.diff = diff;
+    question.expires_us = expiry.time_since_epoch().count();
+    question_ = std::move(question);
+    now("awaiting approval", why);
+    co_await flow_.wait_until([&] { return promise.arrived() || timer.arrived(); });
+    question_.reset();
+    if (!promise.arrived()) co_return std::nullopt;
+    Answer answer;
+    std::string broken;
+    try {
+      answer = co_await promise;
+    } catch (const DurableFailed& error) {
+      broken = error.what();
+    }
+    if (!broken.empty()) {
+      answer.comment = std::move(broken);
+      co_return answer;  // a rejection
+    }
+    bool counts = true;
+    try {
+      check_answer(action, answer, flow_.now(), expiry);
+    } catch (const Error& error) {
+      if (error.code() != Errc::approval_refused) throw;
+      counts = false;
+    }
+    if (counts) co_return answer;
+  }
+}
+
+Durable<bool> AgentRun::may_run(const Tool& tool, const ToolCall& call) {
+  const ToolTraits& traits = tool.traits();
+  const bool granted =
+      std::find(state_.granted.begin(), state_.granted.end(), call.name) != state_.granted.end();
+  const Decision decision = decide(with_.policy, call.name, traits, state_.met, granted);
+  if (decision.ruling == Ruling::allow) co_return true;
+  if (decision.ruling == Ruling::refuse) {
+    say(Message::tool(call.id, decision.why));
+    co_return false;
+  }
+  const std::optional<Answer> answer =
+      co_await ask_person(action_of(call.name, call.arguments, traits), decision.why, "");
+  if (answer && answer->verdict == Verdict::approve) {
+    if (answer->scope != AnswerScope::once && !granted) state_.granted.push_back(call.name);
+    co_return true;
+  }
+  say(Message::tool(call.id, answer ? "This call was not approved. " + answer->comment
+                                    : "Nobody approved this call in time."));
+  co_return false;
+}
+
+// The model has nothing more to do: what it changed is shown, approved and committed. `again`: the
+// model is told what is wrong, and goes on.
+Durable<AgentRun::Patch> AgentRun::settle_patch() {
+  while (state_.canvas.tree != state_.base_tree) {
+    const std::string message = state_.said.empty() ? ask_.instruction : state_.said;
+    const std::string to = ref();
+    const Action action = action_of("commit", commit_arguments(to, message), ToolTraits());
+    now("previewing");
+    const auto look = [&] {
+      return preview_there(&with_, ask_.repository, state_.canvas, digest(action));
+    };
+    const Preview preview =
+        co_await flow_.step("preview", StepOptions().recorded_as(RecordType::PatchPreview), look);
+    if (!ask_.onto.empty() || !with_.policy.own_branch_is_free) {
+      const std::optional<Answer> answer =
+          co_await ask_person(action, "A patch is to be committed to " + to + ".", preview.diff);
+      if (!answer) co_return Patch::settled;
+      if (answer->verdict != Verdict::approve) {
+        say(Message::user("The patch was not approved. " + answer->comment));
+        co_return Patch::again;
+      }
+    }
+    const std::optional<Committed> made = co_await commit(message);
+    if (made) {
+      state_.commit = *made;
+      co_return Patch::settled;
+    }
+    const std::size_t before = state_.messages.size();
+    co_await merge();
+    if (state_.messages.size() != before) co_return Patch::again;
+  }
+  co_return Patch::settled;
+}
+
+// None: the branch is somewhere else by now.
+Durable<std::optional<Committed>> AgentRun::commit(std::string message) {
+  now("committing");
+  CommitRequest request;
+  request.repository = ask_.repository;
+  request.ref = ref();
+  request.tree = state_.canvas.tree;
+  request.parent = state_.canvas.base;
+  request.message = std::move(message);
+  request.who = with_.author;
+  request.time = flow_.now();
+  const auto there = [&] { return commit_there(&with_, request); };
+  StepOptions options = StepOptions()
+                            .recorded_as(RecordType::Commit)
+                            .retry(Retry(3, std::chrono::milliseconds(200)))
+                            .arguments(request.ref, request.parent, request.tree);
+  try {
+    co_return co_await flow_.step("commit", std::move(options), there);
+  } catch (const StepFailed& failed) {
+    if (failed.cause() != Errc::canvas_conflict) throw;
+    merge_wanted_ = failed.what();
+  }
+  co_return std::nullopt;
+}
+
+Durable<void> AgentRun::merge() {
+  now("merging", merge_wanted_);
+  const auto there = [&] {
+    return with_.repositories.merge(ask_.repository, state_.canvas, ref(), flow_.id().text());
+  };
+  const MergedCanvas merged = co_await flow_.step("merge", there);
+  state_.canvas = merged.canvas;
+  if (merged.conflicts.empty()) co_return;
+  std::string text = "The branch has moved, and your changes do not fit to it. Conflicts:\n";
+  for (const std::string& each : merged.conflicts) text += each + "\n";
+  Message message = Message::user(std::move(text));
+  message.tainted = true;
+  say(std::move(message));
+}
+
+Question require_question(const AgentView& view, const Answer& answer, WallTime now) {
+  const auto refuse = [](const std::string& why) -> void {
+    throw Error(Errc::approval_refused, why);
+  };
+  if (!view.question) refuse("The agent waits for no approval.");
+  const Question& question = *view.question;
+  if (answer.digest != question.digest) {
+    refuse("The answer is for another action: the agent waits for " + question.digest +
+           ". Look again at what is to be approved.");
+  }
+  if (now.time_since_epoch().count() >= question.expires_us) {
+    refuse("The time for an answer is over.");
+  }
+  if (answer.who.empty()) refuse("Nobody is named who answers.");
+  return question;
+}
+
+}  // namespace tiffany::agent

@@ -1,0 +1,133 @@
+// One run of an agent: what was said, what is used up, and what comes next.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tiffany/agent/agent.hpp"
+#include "tiffany/durable/flow.hpp"
+
+namespace tiffany::agent {
+
+// ---- The ends of the steps, as the log has them: the members of the WAL's schema first ----
+
+struct Begun {  // InstructionStart
+  std::string instruction{};
+  CanvasState canvas{};
+  std::string tools{};  // digests of what the operator chose
+  std::string policy{};
+};
+TIFFANY_JSON(Begun, instruction, canvas, tools, policy);
+
+struct Thought {  // LLMPlan
+  std::string plan{};
+  std::vector<ToolCall> calls{};
+  Stop stop = Stop::end;
+  std::string model{};
+  Usage usage{};
+  std::int64_t cost = 0;  // in micro-dollars
+  std::string request{};  // digest of everything that was said before
+  int attempts = 1;
+  bool tainted = false;
+};
+TIFFANY_JSON(Thought, plan, calls, stop, model, usage, cost, request, attempts, tainted);
+
+struct ToolRecord {  // ToolResult
+  std::string tool{};
+  std::string output{};
+  std::optional<std::string> error{};
+  std::string call{};
+  int exit = 0;
+  int level = 0;
+  CanvasState canvas{};
+};
+TIFFANY_JSON(ToolRecord, tool, output, error, call, exit, level, canvas);
+
+struct Preview {  // PatchPreview
+  std::string diff{};
+  CanvasState canvas{};
+  std::string digest{};
+};
+TIFFANY_JSON(Preview, diff, canvas, digest);
+
+struct Committed {  // Commit
+  std::string sha{};
+  std::string message{};
+  std::string ref{};
+};
+TIFFANY_JSON(Committed, sha, message, ref);
+
+struct Completed {  // TaskComplete
+  bool success = false;
+  std::string commit{};
+};
+TIFFANY_JSON(Completed, success, commit);
+
+// ---- The state ----
+
+struct RunState {
+  bool begun = false;
+  std::vector<Message> messages{};
+  std::string chain{};      // digest of the messages, one after the other
+  std::string base_tree{};  // of the canvas when nothing was changed
+  CanvasState canvas{};
+  Amounts spent{};
+  BudgetLimits limits{};
+  Exposure met{};
+  std::vector<std::string> granted{};  // tools that are approved for the whole task
+  int turns = 0;
+  std::int64_t began_us = 0;
+  std::string said{};  // by the model, at last
+  Committed commit{};
+};
+TIFFANY_JSON(RunState, begun, messages, chain, base_tree, canvas, spent, limits, met, granted,
+             turns, began_us, said, commit);
+
+class AgentRun {
+ public:
+  AgentRun(AgentServices& with, Flow& flow, const Instruction& ask) noexcept
+      : with_(with), flow_(flow), ask_(ask) {}
+  AgentRun(const AgentRun&) = delete;
+  AgentRun& operator=(const AgentRun&) = delete;
+
+  Durable<Summary> run();
+  AgentView view() const;
+  std::vector<Message> transcript() const;
+
+ private:
+  enum class Patch : std::uint8_t { settled, again };
+
+  Durable<void> begin();
+  Durable<void> afford(Amounts more);
+  Durable<Thought> think();
+  Durable<void> act(const ToolCall& call);
+  Durable<ToolRecord> run_tool(Tool& tool, const ToolCall& call);
+  // None: nobody answered in time.
+  Durable<std::optional<Answer>> ask_person(Action action, std::string why, std::string diff);
+  Durable<bool> may_run(const Tool& tool, const ToolCall& call);
+  Durable<Patch> settle_patch();
+  Durable<std::optional<Committed>> commit(std::string message);
+  Durable<void> merge();
+  Durable<Summary> finish();
+
+  Request question() const;
+  Amounts estimate(const Request& request) const;
+  void take(const Thought& thought, const Amounts& reserved);
+  void say(Message message);
+  void now(std::string state, std::string about = {});
+  std::string ref() const;
+  Action action_of(const std::string& tool, const std::string& arguments, const ToolTraits& traits);
+
+  AgentServices& with_;
+  Flow& flow_;
+  const Instruction& ask_;
+  RunState state_{};
+  std::string doing_ = "beginning";
+  std::string about_{};
+  std::optional<Question> question_{};
+  std::string merge_wanted_{};  // why the commit did not fit
+};
+
+}  // namespace tiffany::agent

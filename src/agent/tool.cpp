@@ -1,0 +1,50 @@
+#include "tiffany/agent/tool.hpp"
+
+#include <algorithm>
+
+#include "tiffany/base/error.hpp"
+#include "tiffany/base/sha256.hpp"
+
+namespace tiffany::agent {
+
+void ToolSet::add(std::shared_ptr<Tool> tool) {
+  const std::string& name = tool->offer().name;
+  if (name.empty()) throw Error(Errc::bad_tool, "A tool needs a name.");
+  const auto at = std::lower_bound(
+      tools_.begin(), tools_.end(), name,
+      [](const auto& each, const std::string& wanted) { return each->offer().name < wanted; });
+  if (at != tools_.end() && (*at)->offer().name == name) {
+    throw Error(Errc::bad_tool, "There are two tools with the name \"" + name + "\".");
+  }
+  tools_.insert(at, std::move(tool));
+}
+
+Tool* ToolSet::find(std::string_view name) const noexcept {
+  for (const auto& each : tools_) {
+    if (each->offer().name == name) return each.get();
+  }
+  return nullptr;
+}
+
+std::vector<ToolOffer> ToolSet::offers() const {
+  std::vector<ToolOffer> all;
+  for (const auto& each : tools_) all.push_back(each->offer());
+  return all;
+}
+
+std::string ToolSet::names() const {
+  std::string all;
+  for (const auto& each : tools_) all += (all.empty() ? "" : ", ") + each->offer().name;
+  return all;
+}
+
+std::string ToolSet::digest() const {
+  std::string all;
+  for (const auto& each : tools_) {
+    all += to_json(each->offer());
+    all += each->traits().pin + "\n";
+  }
+  return sha256_hex(all);
+}
+
+}  // namespace tiffany::agent
