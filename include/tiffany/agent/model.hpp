@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tiffany/agent/message.hpp"
@@ -26,7 +27,9 @@ struct ToolOffer {
 };
 TIFFANY_JSON(ToolOffer, name, about, schema);
 
-struct Request {
+class Request {
+ public:
+  Request() = default;
   std::string model{};  // empty: the first that the router has
   std::vector<Message> messages{};
   std::vector<ToolOffer> tools{};
@@ -34,12 +37,13 @@ struct Request {
   std::string output_schema{};       // the text of the reply is JSON of this; empty: any text
 };
 
-enum class Stop : std::uint8_t {
-  end,      // the model has said what it wanted to say
-  tools,    // the model waits for answers of tools
-  length,   // most_output was reached: the reply is cut off
-  refused,  // the endpoint's filter
+enum class Stop : std::uint8_t {  // in the log by its name
+  end,                            // the model has said what it wanted to say
+  tools,                          // the model waits for answers of tools
+  length,                         // most_output was reached: the reply is cut off
+  refused,                        // the endpoint's filter
 };
+std::string_view name_of(Stop stop) noexcept;
 
 struct Reply {
   Message message{};
@@ -50,7 +54,10 @@ struct Reply {
 TIFFANY_JSON(Reply, message, stop, usage, model);
 
 // One try at a question.
-struct Try {
+class Try {
+ public:
+  Try() = default;
+  explicit Try(std::string same_key, int count = 1) : key(std::move(same_key)), number(count) {}
   std::string key{};  // the same in every process for the same question; for idempotency and jitter
   int number = 1;
 };
@@ -70,3 +77,9 @@ class Model {
 };
 
 }  // namespace tiffany::agent
+
+template <>
+struct tiffany::Codec<tiffany::agent::Stop> {
+  static void write(JsonWriter& out, agent::Stop stop);
+  static agent::Stop read(JsonReader& in);
+};
