@@ -76,7 +76,7 @@ TEST(AgentPattern, AgreesWithTheStandardLibrary) {
   const std::string pieces[] = {"a",       "b", ".", "[ab]", "[^a]", "(a|b)",  "(ab)", "a*", "b+",
                                 "(a|bb)*", "^", "$", "a?",   "(b|)", "a{1,2}", "\\b",  "\\w"};
   int hits = 0;
-  for (std::uint64_t seed = 0; seed < 1'500; ++seed) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
     Random random(seed, "pattern");
     std::string pattern;
     for (std::uint64_t i = 0; i <= random.below(4); ++i) pattern += pieces[random.below(17)];
@@ -87,8 +87,8 @@ TEST(AgentPattern, AgreesWithTheStandardLibrary) {
     EXPECT_EQ(found(pattern, line), expected) << pattern << " in '" << line << "', seed " << seed;
     hits += expected ? 1 : 0;
   }
-  EXPECT_GT(hits, 300);
-  EXPECT_LT(hits, 1'400);
+  EXPECT_GT(hits, 100);
+  EXPECT_LT(hits, 470);
 }
 
 }  // namespace pattern_test
