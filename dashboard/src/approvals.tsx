@@ -2,7 +2,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { parse } from './actions';
 import { may, post } from './api';
-import type { PlanState, PlanUnit, Promises, Task } from './api_types';
+import { agentType, type AgentView } from './agent';
+import type { PlanState, Promises, Task } from './api_types';
 import { Diff, isDiff } from './diff';
 import { storyOf, useRecords, type Asked, type Story } from './history';
 import { changed, refresh, useAsk } from './live';
@@ -15,12 +16,14 @@ type Open = Promises['promises'][number];
 const mostPromises = 10_000; // that the daemon tells
 const mostListed = 100;
 
-// What is to be decided: the question of a plan, or the last thing that the task made and that is
-// a diff.
+// What is to be decided: the question of a plan or of an agent, or the last thing that the task
+// made and that is a diff.
 interface Payload {
   text: string;
   from: string;
-  unit?: PlanUnit;
+  unit?: string; // of a plan
+  digest?: string;
+  action?: string; // of an agent: what the digest is of
 }
 
 function diffIn(story: Story): Payload | undefined {
@@ -35,11 +38,21 @@ function diffIn(story: Story): Payload | undefined {
 
 function usePayload(promise: Open, story: Story): Payload | undefined {
   const ofPlan = promise.type === planType;
+  const ofAgent = promise.type === agentType;
   const path = ofPlan ? `/tasks/${promise.task}/plan` : null;
   const plan = useAsk<PlanState>(path, promise.task).data;
+  const asks = ofAgent ? `/tasks/${promise.task}/query?name=agent` : null;
+  const question = useAsk<AgentView>(asks, promise.task).data?.question;
+  if (ofAgent) {
+    if (question?.promise !== promise.id) return undefined;
+    const { diff, why, digest, action } = question;
+    return { text: diff || why, from: why, digest, action };
+  }
   if (!ofPlan) return diffIn(story);
   const unit = plan?.units.find((each) => each.promise === promise.id);
-  return unit && { text: unit.text ?? '', from: `Question of the step ${unit.name}`, unit };
+  if (!unit) return undefined;
+  const { name, text = '', digest } = unit;
+  return { text, from: `Question of the step ${name}`, unit: name, digest };
 }
 
 const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
@@ -68,11 +81,11 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
   const story = storyOf(records.records);
   const asked = story.asked.find((each) => each.uuid === promise.id);
   const payload = usePayload(promise, story);
-  const ofPlan = promise.type === planType;
+  const bound = promise.type === planType || promise.type === agentType;
   const shape = asked?.shape ?? '';
-  const yesOrNo = shape === 'boolean' || ofPlan;
+  const yesOrNo = shape === 'boolean' || bound;
   // Nothing is decided before it was shown.
-  const shown = !!asked && (!ofPlan || payload !== undefined);
+  const shown = !!asked && (!bound || payload !== undefined);
   const [comment, setComment] = useState('');
   const [value, setValue] = useState('');
   const [problem, setProblem] = useState('');
@@ -80,8 +93,8 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
 
   const send = (approve: boolean): Promise<unknown> => {
     const reason = comment || undefined;
-    if (payload?.unit) {
-      const { name: unit, digest } = payload.unit;
+    if (payload?.digest) {
+      const { unit, digest } = payload;
       const body = { unit, approved: approve, digest, note: comment };
       return post(`/tasks/${promise.task}/decide`, body);
     }
@@ -136,10 +149,11 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
               {payload.text}
             </pre>
           )}
-          {payload.unit?.digest && <Digest digest={payload.unit.digest} />}
+          {payload.action && <Json value={parse(payload.action)} label="What is approved" />}
+          {payload.digest && <Digest digest={payload.digest} />}
         </>
       )}
-      {!ofPlan && !isEmpty(story.args) && (
+      {!bound && !isEmpty(story.args) && (
         <>
           <h3>The task was started with</h3>
           <Json value={story.args ?? null} label="Arguments of the task" />

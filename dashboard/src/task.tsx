@@ -1,4 +1,5 @@
 // One task: what it waits for, what it did, and what can be done to it.
+import { Agent, agentType } from './agent';
 import { useState } from 'preact/hooks';
 import { ask, askFrom, askSignal, can, ended, type Verb } from './actions';
 import { get, may } from './api';
@@ -444,6 +445,11 @@ const tabs = [
   ['graph', 'Graph'],
   ['replay', 'Replay'],
 ];
+const more: Record<string, [string, string]> = {
+  [planType]: ['plan', 'Plan'],
+  [agentType]: ['agent', 'Agent'],
+};
+const tabsOf = (type: string) => (more[type] ? [...tabs, more[type]] : tabs);
 
 export function TaskView() {
   const [given, tab = ''] = route.value.parts;
@@ -477,7 +483,7 @@ export function TaskView() {
       </header>
       <Actions task={task} story={story} />
       <nav class="tabs" aria-label="Parts of the task">
-        {(task.type === planType ? [...tabs, ['plan', 'Plan']] : tabs).map(([name, label]) => (
+        {tabsOf(task.type).map(([name, label]) => (
           <a
             key={name}
             href={link(`task/${task.id}${name ? '/' + name : ''}`)}
@@ -493,6 +499,7 @@ export function TaskView() {
       {tab === 'graph' && <Graph task={task} />}
       {tab === 'replay' && <Replay task={task} />}
       {tab === 'plan' && <PlanRun task={task} story={story} />}
+      {tab === 'agent' && <Agent task={task.id} type={task.type} />}
     </section>
   );
 }

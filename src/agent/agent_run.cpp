@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/utf8.hpp"
+#include "tiffany/agent/plan_file.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/sha256.hpp"
 
@@ -74,8 +75,8 @@ Task<Begun> begin_there(AgentServices* with, const Instruction* ask, Uuid task) 
   co_return begun;
 }
 
-Task<Thought> ask_model(AgentServices* with, Uuid task, const Request* request, Try attempt,
-                        std::string digest) {
+Task<Thought> ask_model(AgentServices* with, Model* model, Uuid task, const Request* request,
+                        Try attempt, std::string digest) {
   observe::Pal* const pal = with->pal;
   if (pal != nullptr) {
     pal->emit(observe::PalEvent(task, observe::stage::kWaitingForLlm, "asks the model"));
@@ -89,7 +90,7 @@ Task<Thought> ask_model(AgentServices* with, Uuid task, const Request* request, 
               [&](JsonWriter& out) { out.member("piece", shown); });
   };
   const int number = attempt.number;
-  const Reply reply = co_await with->model.ask(*request, std::move(attempt), tell);
+  const Reply reply = co_await model->ask(*request, std::move(attempt), tell);
   Thought thought;
   thought.plan = as_text(with->secrets.scrubbed(reply.message.text));
   thought.calls = reply.message.calls;
@@ -123,6 +124,9 @@ Task<ToolRecord> run_there(AgentServices* with, Tool* tool, ToolContext where,
 }  // namespace
 
 Durable<Summary> AgentRun::run() {
+  if (!ask_.script.empty()) {
+    script_ = std::make_unique<PlanFile>(Script::parse(ask_.script, "the script of the agent"));
+  }
   state_ = flow_.state(RunState());
   if (!state_.begun) co_await begin();
   for (;;) {
@@ -208,7 +212,7 @@ Durable<Thought> AgentRun::think() {
     Try one;
     one.key = attempt.key();
     one.number = attempt.number();
-    return ask_model(&with_, flow_.id(), &request, std::move(one), state_.chain);
+    return ask_model(&with_, &model(), flow_.id(), &request, std::move(one), state_.chain);
   };
   Thought thought = co_await flow_.step("think", std::move(options), there);
   take(thought, needed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -112,6 +113,7 @@ class AgentRun {
   Durable<void> merge();
   Durable<Summary> finish();
 
+  Model& model() noexcept { return script_ != nullptr ? *script_ : with_.model; }
   Request question() const;
   Amounts estimate(const Request& request) const;
   void take(const Thought& thought, const Amounts& reserved);
@@ -124,6 +126,7 @@ class AgentRun {
   Flow& flow_;
   const Instruction& ask_;
   RunState state_{};
+  std::unique_ptr<Model> script_;  // that the instruction came with
   std::string doing_ = "beginning";
   std::string about_{};
   std::optional<Question> question_{};

@@ -174,6 +174,10 @@ http::Response task_answer(int status, const Host& host, const Uuid& id);
 
 // What a plan that waits for that promise is answered with; empty: no plan does.
 Task<std::string> answer_to_plan(ApiCall& call, Uuid promise, std::string value);
+// And the same of agents.
+Task<std::string> answer_to_agent(ApiCall& call, Uuid promise, std::string value);
+bool is_agent(const Host& host, const Uuid& task);
+Task<http::Response> decide_agent(ApiCall& call, Uuid task);
 
 // Handlers, by what they are about.
 namespace calls {

@@ -170,9 +170,10 @@ Task<Response> keep_promise(ApiCall& call) {
   }
   const bool breaks = body.has("error");
   std::string what = breaks ? body.text("error") : body.raw("value", "null");
-  // The question of a plan: yes or no, and who says so.
+  // The question of a plan or an agent: yes or no, and who says so.
   if (!breaks) {
-    const std::string answer = co_await answer_to_plan(call, *id, what);
+    std::string answer = co_await answer_to_plan(call, *id, what);
+    if (answer.empty()) answer = co_await answer_to_agent(call, *id, what);
     if (!answer.empty()) what = answer;
   }
   const bool first =

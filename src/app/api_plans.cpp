@@ -281,8 +281,9 @@ Task<Response> task_output(ApiCall& call) {
 
 // An approval of a plan: bound to what was asked, with who answers.
 Task<Response> decide_plan(ApiCall& call) {
-  const Body body(call.request(), {"unit", "approved", "digest", "note"});
   const Uuid id = call.task();
+  if (is_agent(call.api.parts.host, id)) co_return co_await decide_agent(call, id);
+  const Body body(call.request(), {"unit", "approved", "digest", "note"});
   const plan::PlanView view = co_await call.api.parts.host.ask(id, plan::kPlanView);
   const std::string approved = body.raw("approved", "");
   if (approved != "true" && approved != "false") {

@@ -97,8 +97,8 @@ constexpr std::array kRoutes{
     Route{"GET", "/tasks/{task}/artifacts/{name}", kLook, false,
           "One of them, by its name, percent-encoded", "unit", "", "", calls::task_artifact},
     Route{"POST", "/tasks/{task}/decide", kOperate, true,
-          "Approves or rejects what a plan asks, bound to the digest of the question", "", "Decide",
-          "Done", calls::decide_plan},
+          "Approves or rejects what a plan or an agent asks, bound to the digest of the question",
+          "", "Decide", "Done", calls::decide_plan},
 
     Route{"GET", "/pal", kLook, false,
           "Events as they happen (text/event-stream); Last-Event-ID goes on", "task,kind,after", "",

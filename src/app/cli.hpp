@@ -65,6 +65,8 @@ std::string lock_text(const Json& wait);
 Task<int> wait_for_task(Cli& cli, std::string id);
 // Follows the events of a task until it has ended.
 Task<int> watch_task(Cli& cli, std::string id);
+// Answers what an agent asks, when the question is the one that the promise is of.
+Task<int> decide_agent_question(Cli& cli, Json promise, bool approved);
 // The steps of a plan, as they come to other states.
 Task<int> follow_plan(Cli& cli, std::string id);
 using UnitStates = std::map<std::string, std::string>;  // by the names of units
@@ -105,6 +107,9 @@ Task<int> fork(Cli& cli);
 Task<int> inspect(Cli& cli);
 Task<int> replay(Cli& cli);
 Task<int> run(Cli& cli);
+Task<int> agent(Cli& cli);
+Task<int> diff(Cli& cli);
+Task<int> budget(Cli& cli);
 Task<int> plan_check(Cli& cli);
 Task<int> plan_graph(Cli& cli);
 Task<int> plan_ls(Cli& cli);

@@ -6,6 +6,7 @@
 #include "app/cli.hpp"
 #include "app/cli_records.hpp"
 #include "base/shown_text.hpp"
+#include "tiffany/agent/agent.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/uuid.hpp"
 #include "tiffany/plan/plan.hpp"
@@ -123,6 +124,9 @@ Task<int> decide(Cli& cli, std::string verb, std::string members) {
   const Json promise = co_await promise_meant(cli, verb);
   if (promise["type"].text() == plan::kPlanType) {
     co_return co_await decide_plan_unit(cli, promise, verb == "approve");
+  }
+  if (promise["type"].text() == agent::kAgentType) {
+    co_return co_await decide_agent_question(cli, promise, verb == "approve");
   }
   const std::string id = promise["id"].text();
   const Json answer = co_await cli.client.post("/promises/" + id, reason_body(cli.given, members));

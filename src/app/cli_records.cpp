@@ -37,6 +37,49 @@ std::string came_text(const Json& record) {
   return of + value_text(record, record.has("result") ? "result" : "value");
 }
 
+// The first line of a text, and not more of it than fits.
+std::string brief(const std::string& text) {
+  constexpr std::size_t kMost = 100;
+  const std::size_t end = text.find('\n');
+  std::string line = text.substr(0, end);
+  const bool cut = end != std::string::npos || line.size() > kMost;
+  if (line.size() > kMost) line.resize(kMost);
+  return cut ? line + " ..." : line;
+}
+
+// What an agent did, without what only programs need. Empty: the record is none of an agent.
+std::string agent_line(const Output& out, const Json& record) {
+  using wal::RecordType;
+  const Json& result = record["result"];
+  const std::string& time = record["ts"].text();
+  switch (wal::record_type(record["type"].text())) {
+    case RecordType::InstructionStart:
+      return line_of_time(out, time, "told", brief(result["instruction"].text()));
+    case RecordType::LLMPlan: {
+      std::string text = brief(result["plan"].text());
+      for (const Json& call : result["calls"].elements()) {
+        text += (text.empty() ? "" : "; ") + call["name"].text() + " " +
+                brief(call["arguments"].text());
+      }
+      return line_of_time(out, time, "thinks", text);
+    }
+    case RecordType::ToolResult: {
+      const std::string failed = result["error"].null() ? "" : result["error"].text() + ", ";
+      return line_of_time(out, time, "tool",
+                          result["tool"].text() + ": " + failed + brief(result["output"].text()));
+    }
+    case RecordType::PatchPreview:
+      return line_of_time(out, time, "patch", "digest " + result["digest"].text());
+    case RecordType::Commit:
+      return line_of_time(out, time, "commit",
+                          result["sha"].text() + " on " + result["ref"].text());
+    case RecordType::TaskComplete:
+      return line_of_time(out, time, "done", "");
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 std::string record_line(const Output& out, const Json& record) {
@@ -51,6 +94,8 @@ std::string record_line(const Output& out, const Json& record) {
       return line_of_time(out, time, "failed",
                           record["step"].text() + ": " + record["error"].text());
     }
+    const std::string of_agent = agent_line(out, record);
+    if (!of_agent.empty()) return of_agent;
     return line_of_time(out, time, "step", record["step"].text() + value_text(record, "result"));
   }
   if (type == "Command") return line_of_time(out, time, "asks", command_text(record));

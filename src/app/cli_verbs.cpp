@@ -288,6 +288,38 @@ void add_plan_verbs(std::vector<Verb>& all) {
                  verb::plan_artifacts});
 }
 
+void add_agent_verbs(std::vector<Verb>& all) {
+  const std::string group = "Agents";
+  all.push_back({"agent",
+                 group,
+                 "let an agent change a repository, and show what it does; Ctrl-C detaches",
+                 {{"INSTRUCTION", "what it is to do"}},
+                 with({{"--repo", "DIR", "the repository (.)"},
+                       {"--base", "REV", "branch, tag or commit to begin with (HEAD)"},
+                       {"--onto", "BRANCH", "branch that gets the commit (tiffany/<task>)"},
+                       {"--model", "NAME", "which model is asked; without it the first"},
+                       {"--script", "FILE", "replies from a file instead of a model"},
+                       {"--turns", "N", "at most so many questions to the model"},
+                       {"--tokens", "N", "at most so many tokens"},
+                       {"--id", "ID", "id of the task, a UUID or any text: the same is the same"},
+                       {"--detach", "", "print the id and do not wait"}},
+                      waiting_options()),
+                 verb::agent});
+  all.push_back(
+      {"diff", group, "the patch of an agent that waits for an approval", {kTask}, {}, verb::diff});
+  all.push_back({"budget",
+                 group,
+                 "what an agent has used; with amounts: raise its budget by so much",
+                 {kTask},
+                 {{"--turns", "N", "questions to the model"},
+                  {"--tokens", "N", "tokens"},
+                  {"--micro-dollars", "N", "millionths of a dollar"},
+                  {"--seconds", "N", "time"},
+                  {"--tool-runs", "N", "runs of tools"},
+                  {"--bytes", "N", "bytes that tools answer"}},
+                 verb::budget});
+}
+
 }  // namespace
 
 std::span<const Verb> verbs() {
@@ -296,6 +328,7 @@ std::span<const Verb> verbs() {
     add_tasks(all);
     add_steering(all);
     add_plan_verbs(all);
+    add_agent_verbs(all);
     add_schedules_verbs(all);
     add_daemon_verbs(all);
     return all;

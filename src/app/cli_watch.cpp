@@ -19,6 +19,7 @@
 #include "tiffany/durable/rejected.hpp"
 #include "tiffany/engine/spawn.hpp"
 #include "tiffany/io/signals.hpp"
+#include "tiffany/observe/pal.hpp"
 #include "tiffany/structure/blocks.hpp"
 #include "tiffany/structure/combine.hpp"
 
@@ -160,7 +161,7 @@ class Follower {
     if (showing_ != Showing::records) return;
     if (cli_.out.json()) {
       cli_.out.json(event);
-    } else {
+    } else if (event["stage"].text() != observe::stage::kWaitingForLlm) {  // pieces of replies
       cli_.out.text(event_line(cli_.out, event) + "\n");
     }
     std::fflush(stdout);

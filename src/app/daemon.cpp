@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/agents.hpp"
 #include "app/api.hpp"
 #include "app/commands.hpp"
 #include "app/doors.hpp"
@@ -79,7 +80,9 @@ class Daemon {
         log_(log_of(app_, data_)),
         commands_(data_ + "/commands", runner_of(settings_)),
         services_(commands_, data_ + "/locks"),
-        host_(with_own_types(app_, services_), log_, host_options_of(app_, settings_, events_)),
+        agents_(settings_.text("agents"), data_, commands_, pal_),
+        host_(with_own_types(app_, services_, agents_), log_,
+              host_options_of(app_, settings_, events_)),
         linter_(*Scheduler::current()),
         api_(Api::Parts{app_, app_.types(), settings_, host_, commands_, services_.locks, log_,
                         pal_, metrics_, linter_, *Scheduler::current(), tokens_, access_, audit_,
@@ -126,8 +129,9 @@ class Daemon {
     const std::string& named = settings.text("runner");
     return named.empty() ? find_runner() : named;
   }
-  static const Registry& with_own_types(App& app, plan::PlanServices& services) {
+  static const Registry& with_own_types(App& app, plan::PlanServices& services, Agents& agents) {
     Registry& types = app.types();
+    agents.add(types);
     if (types.find(plan::kPlanType) == nullptr) plan::add_plans(types, services);
     if (types.find("tiffany.schedule") == nullptr) add_schedules(types);
     return types;
@@ -263,6 +267,7 @@ class Daemon {
   wal::LogOptions log_;
   exec::Commands commands_;
   plan::PlanServices services_;
+  Agents agents_;
   Host host_;
   observe::Linter linter_;
   Api api_;

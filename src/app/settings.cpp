@@ -34,6 +34,7 @@ constexpr std::array kSettings{
     Setting{"runner", "", "path of tiffany-run; without it, beside this program or in /usr/lib"},
     Setting{"web_root", "", "directory of the dashboard's files; empty: those in the program"},
     Setting{"plans", "", "directory with plans that can be run by their names"},
+    Setting{"agents", "", "file with models, tools, policy and budget of agents (JSON)"},
 };
 
 const Setting* find_setting(std::string_view name) noexcept {

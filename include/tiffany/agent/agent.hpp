@@ -52,10 +52,11 @@ class Instruction {
   std::string base{};        // a branch, a tag or a commit; empty: HEAD
   std::string onto{};        // the branch that is moved; empty: tiffany/<task>
   std::string model{};       // empty: the first
+  std::string script{};      // replies instead of a model (agent/script.hpp); empty: the model
   BudgetLimits budget{};     // of what is less than the operator's
 };
-TIFFANY_JSON(Instruction, instruction, repository, base, onto, model, budget);
-TIFFANY_JSON_ADDED(Instruction, repository, base, onto, model, budget);
+TIFFANY_JSON(Instruction, instruction, repository, base, onto, model, script, budget);
+TIFFANY_JSON_ADDED(Instruction, repository, base, onto, model, script, budget);
 
 class Summary {
  public:

@@ -1,0 +1,29 @@
+// The agents of a daemon: what the file says that the setting `agents` names. Internal.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tiffany/durable/registry.hpp"
+#include "tiffany/exec/commands.hpp"
+#include "tiffany/observe/pal.hpp"
+
+namespace tiffany::app {
+
+class Agents {
+ public:
+  // `file` empty: agents with the tools of the library, whose replies come from scripts. Throws an
+  // Error that names the file and what is wrong in it.
+  Agents(const std::string& file, const std::string& data, exec::CommandRunner& commands,
+         observe::Pal& pal);
+  ~Agents();
+  Agents(const Agents&) = delete;
+  Agents& operator=(const Agents&) = delete;
+  void add(Registry& types);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace tiffany::app

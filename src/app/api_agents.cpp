@@ -1,0 +1,88 @@
+// The API of agents: what they ask is answered by the digest of the question.
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "app/api.hpp"
+#include "tiffany/agent/agent.hpp"
+#include "tiffany/core/world.hpp"
+
+namespace tiffany::app {
+namespace {
+
+using http::HttpError;
+using http::Response;
+
+// An answer that does not fit is refused here, before the promise is touched.
+Task<std::string> answer_checked(ApiCall& call, Uuid task, agent::Answer answer) {
+  const agent::AgentView view = co_await call.api.parts.host.ask(task, agent::kAgentView);
+  const WallTime now{std::chrono::microseconds(World::current().wall_clock_us().value_or(0))};
+  try {
+    co_return agent::require_question(view, answer, now).promise;
+  } catch (const Error& error) {
+    if (error.code() != Errc::approval_refused) throw;
+    throw HttpError(409, error.what());
+  }
+}
+
+agent::AnswerScope scope_of(const std::string& text) {
+  for (const agent::AnswerScope each :
+       {agent::AnswerScope::once, agent::AnswerScope::task, agent::AnswerScope::rule}) {
+    if (text == name_of(each)) return each;
+  }
+  throw HttpError(400, "scope is once, task or rule.");
+}
+
+}  // namespace
+
+bool is_agent(const Host& host, const Uuid& task) {
+  const std::optional<DurableInfo> info = host.info(task);
+  return info && info->type == agent::kAgentType;
+}
+
+// Whoever knows the id of a promise has seen the question that it is of.
+Task<std::string> answer_to_agent(ApiCall& call, Uuid promise, std::string value) {
+  Host& host = call.api.parts.host;
+  const std::optional<OpenPromise> found = host.promise(promise);
+  if (!found || !is_agent(host, found->task)) co_return "";
+  if (value != "true" && value != "false") {
+    throw HttpError(400, "This promise is the question of an agent: its value is true or false.");
+  }
+  const agent::AgentView view = co_await host.ask(found->task, agent::kAgentView);
+  if (!view.question || view.question->promise != promise.text()) {
+    throw HttpError(409, "The agent does not ask that any more: look again.");
+  }
+  agent::Answer answer;
+  answer.digest = view.question->digest;
+  answer.verdict = value == "true" ? agent::Verdict::approve : agent::Verdict::reject;
+  answer.who = call.who().name;
+  answer.comment = call.reason;
+  co_return to_json(answer);
+}
+
+Task<Response> decide_agent(ApiCall& call, Uuid task) {
+  const Body body(call.request(), {"unit", "approved", "digest", "note", "scope"});
+  const std::string approved = body.raw("approved", "");
+  if (approved != "true" && approved != "false") {
+    throw HttpError(400, "Say whether it is approved: `\"approved\": true` or false.");
+  }
+  agent::Answer answer;
+  answer.digest = body.text("digest");
+  answer.verdict = approved == "true" ? agent::Verdict::approve : agent::Verdict::reject;
+  answer.who = call.who().name;
+  answer.comment = call.reason = body.text("note", "");
+  answer.scope = scope_of(body.text("scope", "once"));
+  const std::string promise = co_await answer_checked(call, task, answer);
+  const bool first = co_await call.api.parts.host.complete_json(
+      Uuid::parse(promise).value_or(Uuid()), to_json(answer), true, call.actor());
+  if (!first) throw HttpError(409, "Somebody else has answered before.");
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("task", task.text());
+                          out.member("name", "agent");
+                          out.member("done", approved == "true" ? "approved" : "rejected");
+                          out.end_object();
+                        }));
+}
+
+}  // namespace tiffany::app

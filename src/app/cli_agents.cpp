@@ -1,0 +1,169 @@
+// Commands about agents.
+#include <string>
+#include <utility>
+
+#include "app/cli.hpp"
+#include "app/small_files.hpp"
+#include "base/shown_text.hpp"
+#include "tiffany/agent/agent.hpp"
+#include "tiffany/agent/script.hpp"
+#include "tiffany/core/world.hpp"
+
+namespace tiffany::app {
+namespace {
+
+constexpr std::size_t kLongestScript = std::size_t{16} << 20;
+
+std::int64_t amount_of(const Given& given, const char* option) {
+  if (!given.has(option)) return 0;
+  try {
+    return from_json<std::int64_t>(given.text(option));
+  } catch (const Error&) {
+    throw CliFailure{ends::kUsage, std::string(option) + " is \"" + given.text(option) +
+                                       "\", which is no whole number."};
+  }
+}
+
+std::string script_of(const Given& given) {
+  if (!given.has("--script")) return "";
+  const std::string path = given.text("--script");
+  std::string problem = "There is no file " + path + ".";
+  try {
+    if (std::optional<std::string> text = read_small_file(path, kLongestScript)) {
+      static_cast<void>(agent::Script::parse(*text, path));
+      return *text;
+    }
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  throw CliFailure{ends::kUsage, problem};
+}
+
+// The daemon may work in another directory than this program.
+std::string whole_path(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  WorldFiles& files = World::current().files();
+  const int here = files.open(".", 0);
+  if (here < 0) return path;
+  const std::string directory = files.path_of(here);
+  files.close(here);
+  return path == "." ? directory : directory + "/" + path;
+}
+
+agent::BudgetLimits limits_given(const Given& given) {
+  agent::BudgetLimits limits;
+  if (given.has("--turns")) limits.turns = amount_of(given, "--turns");
+  if (given.has("--tokens")) limits.tokens = amount_of(given, "--tokens");
+  return limits;
+}
+
+Task<Json> view_of(Cli& cli, std::string task) {
+  co_return co_await cli.client.get("/tasks/" + segment_of(task) + "/query?name=agent");
+}
+
+void print_diff(const Cli& cli, const std::string& diff) {
+  std::size_t at = 0;
+  while (at < diff.size()) {
+    const std::size_t end = std::min(diff.find('\n', at), diff.size());
+    cli.out.text(detail::shown(diff.substr(at, end - at)) + "\n");
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
+Task<int> decide_agent_question(Cli& cli, Json promise, bool approved) {
+  const std::string task = promise["task"].text();
+  const Json view = co_await view_of(cli, task);
+  const Json& question = view["question"];
+  if (question["promise"].text() != promise["id"].text()) {
+    throw CliFailure{ends::kFailed, "The agent " + task + " does not ask that any more."};
+  }
+  cli.out.note(question["why"].text());
+  cli.out.note("digest " + question["digest"].text());
+  std::string note = cli.given.text("--message", "");
+  if (cli.given.has("--error")) note = cli.given.text("--error");
+  const std::string body =
+      std::string("{\"approved\":") + (approved ? "true" : "false") +
+      ",\"digest\":" + quoted_json(cli.given.text("--digest", question["digest"].text())) +
+      ",\"note\":" + quoted_json(note) + "}";
+  const Json done = co_await cli.client.post("/tasks/" + task + "/decide", body);
+  if (cli.out.json()) {
+    cli.out.json(done);
+  } else if (!cli.out.quiet()) {
+    cli.out.text(task + "  " + (approved ? "approved" : "rejected") + "\n");
+  }
+  co_return ends::kDone;
+}
+
+namespace verb {
+
+Task<int> agent(Cli& cli) {
+  agent::Instruction ask;
+  ask.instruction = cli.given.text("INSTRUCTION");
+  ask.repository = whole_path(cli.given.text("--repo", "."));
+  ask.base = cli.given.text("--base", "");
+  ask.onto = cli.given.text("--onto", "");
+  ask.model = cli.given.text("--model", "");
+  ask.script = script_of(cli.given);
+  ask.budget = limits_given(cli.given);
+  std::string body =
+      "{\"type\":" + quoted_json(agent::kAgentType) + ",\"arguments\":[" + to_json(ask) + "]";
+  if (cli.given.has("--id")) body += ",\"id\":" + quoted_json(cli.given.text("--id"));
+  const Json task = co_await cli.client.post("/tasks", body + "}");
+  const std::string id = task["id"].text();
+  if (cli.given.has("--detach")) {
+    cli.out.text(id + "\n");
+    co_return ends::kDone;
+  }
+  if (cli.out.format() != Format::table) co_return co_await wait_for_task(cli, id);
+  co_return co_await watch_task(cli, id);
+}
+
+Task<int> diff(Cli& cli) {
+  const Json view = co_await view_of(cli, cli.given.text("TASK"));
+  if (cli.out.json()) {
+    cli.out.json(view["question"]);
+    co_return ends::kDone;
+  }
+  const std::string text = view["question"]["diff"].text();
+  if (text.empty()) {
+    throw CliFailure{ends::kFailed, "No patch of this agent waits for an approval: it is " +
+                                        view["state"].text() + "."};
+  }
+  print_diff(cli, text);
+  cli.out.note("digest " + view["question"]["digest"].text());
+  co_return ends::kDone;
+}
+
+Task<int> budget(Cli& cli) {
+  const std::string task = cli.given.text("TASK");
+  agent::Amounts more;
+  more.turns = amount_of(cli.given, "--turns");
+  more.tokens = amount_of(cli.given, "--tokens");
+  more.micro_dollars = amount_of(cli.given, "--micro-dollars");
+  more.seconds = amount_of(cli.given, "--seconds");
+  more.tool_runs = amount_of(cli.given, "--tool-runs");
+  more.bytes = amount_of(cli.given, "--bytes");
+  if (more != agent::Amounts()) {
+    const std::string body = "{\"name\":\"budget\",\"value\":" + to_json(more) + "}";
+    const Json done = co_await cli.client.post("/tasks/" + segment_of(task) + "/signal", body);
+    if (cli.out.json()) cli.out.json(done);
+    if (!cli.out.json() && !cli.out.quiet()) cli.out.text(task + "  the budget is raised\n");
+    co_return ends::kDone;
+  }
+  const Json view = co_await view_of(cli, task);
+  if (cli.out.json()) {
+    cli.out.json(view);
+    co_return ends::kDone;
+  }
+  cli.out.field("state", view["state"].text());
+  cli.out.field("about", view["about"].text());
+  cli.out.field("spent", view["spent"].raw());
+  cli.out.field("limits", view["limits"].raw());
+  co_return ends::kDone;
+}
+
+}  // namespace verb
+
+}  // namespace tiffany::app
