@@ -67,7 +67,8 @@ class SandboxTest : public ExecTest {
         put(outside(each), "secret\n");
       }
       put(test.at("shelf/book"), "words\n");
-      std::filesystem::copy("/bin/true", outside("program"));
+      constexpr auto kOnce = std::filesystem::copy_options::skip_existing;
+      std::filesystem::copy("/bin/true", outside("program"), kOnce);
       name_ = "tiffany-escape-" + std::to_string(getpid());
       listener_ = socket(AF_INET, SOCK_STREAM, 0);
       sockaddr_in any{};
@@ -124,6 +125,7 @@ class SandboxTest : public ExecTest {
       sockaddr_un address{};
       address.sun_family = AF_UNIX;
       std::memcpy(address.sun_path, path.data(), path.size());
+      unlink(path.c_str());
       const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
       bind(fd, reinterpret_cast<const sockaddr*>(&address), size);
       ::listen(fd, 16);
@@ -142,7 +144,7 @@ class SandboxTest : public ExecTest {
   std::string run_as(uid_t user, const Uuid& id,
                      const std::function<void(CommandSpec&, const Prey&)>& change,
                      CommandSpec spec) const {
-    if (user != getuid()) give_to(user);
+    if (user != getuid()) give_to(user);  // once for a test
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) return "no pipe";
     const pid_t child = fork();
@@ -227,6 +229,59 @@ class SandboxTest : public ExecTest {
 TEST_F(SandboxTest, EveryAttemptThatCanSucceedsWithoutASandbox) { expect_proofs(getuid()); }
 TEST_F(SandboxTest, NoAttemptGetsOutOfLevelTwo) { expect_held(getuid(), 2); }
 TEST_F(SandboxTest, NoAttemptGetsOutOfLevelThree) { expect_held(getuid(), 3); }
+
+TEST_F(SandboxTest, TheNetworkAndUnixSocketsAreThereWhenAskedFor) {
+  if (highest() < 2) GTEST_SKIP() << "this machine gives no level 2";
+  int number = 0;
+  const auto end_of = [&](const char* attempt, const std::function<void(Sandbox&)>& change) {
+    return run_as(
+        getuid(), id_of(std::to_string(++number)),
+        [&](CommandSpec& spec, const Prey&) { change(*spec.sandbox); },
+        in_sandbox(2, {at("inside/escape"), attempt}));
+  };
+  const auto network = [](Sandbox& sandbox) { sandbox.network = true; };
+  const auto unix_sockets = [](Sandbox& sandbox) { sandbox.unix_sockets = true; };
+  EXPECT_EQ(end_of("connect_tcp", network), "exit code 0");
+  EXPECT_EQ(end_of("send_udp", network), "exit code 0");
+  EXPECT_EQ(end_of("open_netlink", network), "exit code 0");
+  EXPECT_EQ(end_of("open_packets", network), "exit code 1");
+  EXPECT_EQ(end_of("connect_path", network), "exit code 1");
+  EXPECT_EQ(end_of("connect_path", unix_sockets), "exit code 0");
+  EXPECT_EQ(end_of("connect_abstract", unix_sockets), "exit code 1");
+}
+
+TEST_F(SandboxTest, ACommandThatReachesTheForkerHasNothingBegunThere) {
+  if (highest() < 2) GTEST_SKIP() << "this machine gives no level 2";
+  CommandSpec spec = in_sandbox(2, {at("inside/escape"), "use_forker"});
+  spec.environment = {{"OUTSIDE", at("outside")}};
+  spec.sandbox->unix_sockets = true;
+  EXPECT_EQ(run(id_of("a command"), spec).text(), "exit code 1");
+  EXPECT_FALSE(std::filesystem::exists(at("outside/begun")));
+  // Whoever is no command is heard.
+  const std::string call = "OUTSIDE=" + at("outside") + " TIFFANY_OUTPUT=" + commands_at() +
+                           "/x/outputs " + at("inside/escape") + " use_forker";
+  EXPECT_EQ(std::system(call.c_str()), 0);
+  EXPECT_TRUE(std::filesystem::exists(at("outside/begun")));
+}
+
+// Kernels that do not have the later parts of Landlock, and those whose filters cannot ask.
+class OnAnOlderKernel : public SandboxTest, public testing::WithParamInterface<int> {
+  void SetUp() override {
+    setenv("TIFFANY_TEST_LANDLOCK_ABI", std::to_string(GetParam()).c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("TIFFANY_TEST_LANDLOCK_ABI");
+    unsetenv("TIFFANY_TEST_NO_NOTIFY");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Sandbox, OnAnOlderKernel, testing::Values(2, 5));
+
+TEST_P(OnAnOlderKernel, NoAttemptGetsOutOfLevelTwo) { expect_held(getuid(), 2); }
+TEST_P(OnAnOlderKernel, NoAttemptGetsOutWhenTheFilterCannotAsk) {
+  setenv("TIFFANY_TEST_NO_NOTIFY", "1", 1);
+  // The limit is that of the processes of a user then, and root is never over it.
+  expect_held(getuid() == 0 ? kNobody : getuid(), 2);
+}
 
 class SandboxOfNobody : public SandboxTest {
   void SetUp() override {

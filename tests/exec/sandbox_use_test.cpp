@@ -31,6 +31,11 @@ class InSandbox : public ExecTest, public testing::WithParamInterface<int> {
     spec.synced = false;
     spec.grace_ms = 200;
     spec.sandbox = Sandbox(level);
+    if (level >= 2) return spec;
+    for (const char* const name : {"TMPDIR", "HOME"}) {  // not those of whoever runs the tests
+      std::filesystem::create_directories(at("own"));
+      spec.environment.emplace_back(name, at("own"));
+    }
     return spec;
   }
   CommandResult run_script(int level, const std::string& text) const {
@@ -76,7 +81,17 @@ TEST_P(AtLevel, WhatACommandDoesInItsDirectoryWorks) {
   EXPECT_EQ(end.sandbox_level, GetParam());
   EXPECT_EQ(out(), "child 3\n");
   EXPECT_EQ(text_of(file_of(kId, "outputs")), "key=value\n");
-  EXPECT_FALSE(std::filesystem::exists(file_of(kId, "tmp")));
+}
+
+TEST_P(AtLevel, NothingStaysInThePrivateDirectory) {
+  if (GetParam() < 2) return;  // it has none
+  const CommandResult end = run_script(
+      GetParam(),
+      "mkdir -p \"$HOME/a/b/c\"; echo > \"$HOME/a/b/x\"; chmod 0 \"$HOME/a/b/c\"; echo $HOME");
+  EXPECT_TRUE(end.ok()) << err();
+  EXPECT_EQ(out(), file_of(kId, "tmp") + "\n");
+  EXPECT_FALSE(std::filesystem::exists(file_of(kId, "tmp/a")));
+  EXPECT_FALSE(std::filesystem::exists(file_of(kId, "removed.1")));
 }
 
 TEST_P(AtLevel, TheEndOfACommandIsSaidAsWithoutASandbox) {
@@ -256,6 +271,14 @@ TEST_F(AtLevelTwo, AProgramOutsideOfTheSandboxIsNotStartedAndTheReasonIsSaid) {
   const CommandResult end = run(kId, spec);
   EXPECT_EQ(end.end, CommandEnd::not_started);
   EXPECT_NE(end.why.find("Sandbox::read"), std::string::npos) << end.why;
+}
+
+TEST_F(AtLevelTwo, ACommandMaySignalItsOwnProcessesOnAnOlderKernel) {
+  setenv("TIFFANY_TEST_LANDLOCK_ABI", "5", 1);
+  const CommandResult end = run_script(
+      2, "sleep 1000 & kill $! && { wait $!; [ $? = 143 ]; } && ! kill -0 1 && renice 3 $$");
+  unsetenv("TIFFANY_TEST_LANDLOCK_ABI");
+  EXPECT_EQ(end.text(), "exit code 0") << err();
 }
 
 TEST(SandboxText, ASpecAndAnEndOfAnOlderProgramHaveNoSandbox) {

@@ -50,6 +50,16 @@ Fd make_outputs(const CommandDirectory& directory) {
   return file;
 }
 
+FilterChoice filter_choice(const Reachable& reach, bool notify) {
+  FilterChoice choice;
+  choice.level = reach.level;
+  choice.landlock_abi = landlock_abi();
+  choice.network = reach.network;
+  choice.unix_sockets = reach.unix_sockets;
+  choice.notify = notify;
+  return choice;
+}
+
 bool drop_capabilities() noexcept {
   // Fails without privileges, and then there is nothing to keep from coming back.
   prctl(PR_SET_SECUREBITS,
@@ -75,16 +85,12 @@ std::vector<std::string> basic_paths(bool network) {
                                "/nix/store",
                                "/gnu/store",
                                "/etc/ld.so.cache",
-                               "/etc/ld.so.conf",
-                               "/etc/ld.so.conf.d",
                                "/etc/ld.so.preload",
                                "/etc/alternatives",
                                "/etc/localtime",
-                               "/etc/timezone",
                                "/etc/passwd",
                                "/etc/group",
                                "/etc/nsswitch.conf",
-                               "/etc/mime.types",
                                "/etc/ssl/openssl.cnf",
                                "/etc/ssl/certs",
                                "/etc/pki/tls/certs",
@@ -210,18 +216,18 @@ Confinement::Confinement(const Reachable& reach, bool notify, int tell)
     }
     for (const char* const each :
          {"/dev/random", "/dev/urandom", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
-          "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/filesystems",
-          "/proc/sys/kernel/osrelease", "/proc/sys/vm/overcommit_memory"}) {
+          "/proc/filesystems", "/proc/sys/vm/overcommit_memory"}) {
       rules_.allow(each, Reach::read);
     }
   }
-  FilterChoice choice;
-  choice.level = reach.level;
-  choice.landlock_abi = landlock_abi();
-  choice.network = reach.network;
-  choice.unix_sockets = reach.unix_sockets;
-  choice.notify = notify;
-  program_ = filter_program(choice);
+  program_ = filter_program(filter_choice(reach, notify));
+}
+
+void prepare_confinement() {
+  if (!level_two_missing().empty()) return;
+  Reachable usual;
+  usual.level = 2;
+  filter_program(filter_choice(usual, has_notify()));
 }
 
 const char* Confinement::enter() const noexcept {

@@ -68,6 +68,8 @@ class Confinement {
   bool own_proc_;
   int tell_;
 };
+// What many commands need, made once: for a forker.
+void prepare_confinement();
 inline constexpr const char* kEnterFilter = "enter its seccomp filter";
 
 }  // namespace tiffany::supervisor

@@ -8,44 +8,26 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <initializer_list>
-#include <map>
 #include <utility>
 
+#include "filter_code.hpp"
 #include "landlock.hpp"
 #include "numbers.hpp"
 
 namespace tiffany::supervisor {
 namespace {
 
-using Code = std::vector<sock_filter>;
-
-constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
 constexpr std::uint32_t kAsk = SECCOMP_RET_USER_NOTIF;
 constexpr std::uint32_t failing(int error) noexcept {
   return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
 }
 
-sock_filter load(std::size_t offset) noexcept {
-  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
-}
-// The kernel takes int arguments by their low half, and so does the filter.
-sock_filter argument(int number) noexcept {
-  return load(offsetof(seccomp_data, args) + static_cast<std::size_t>(number) * 8);
-}
-sock_filter give(std::uint32_t verdict) noexcept { return BPF_STMT(BPF_RET | BPF_K, verdict); }
-// Over so many instructions, by the test of the accumulator.
-sock_filter jump(int test, std::uint32_t with, std::size_t yes, std::size_t no) noexcept {
-  return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), with,
-                  static_cast<std::uint8_t>(yes), static_cast<std::uint8_t>(no));
-}
-
-Code always(std::uint32_t verdict) { return {give(verdict)}; }
 // The argument is one of `values`: `yes`, else `no`.
 Code one_of(int number, std::initializer_list<std::uint32_t> values, std::uint32_t yes,
             std::uint32_t no) {
@@ -124,8 +106,6 @@ Code priorities(std::uint32_t of_process, std::uint32_t other) {
           give(kAllow),        give(other),
           give(failing(EPERM))};
 }
-
-using Calls = std::map<int, Code>;
 
 void set(Calls& calls, std::initializer_list<int> numbers, const Code& code) {
   for (const int number : numbers) {
@@ -256,32 +236,11 @@ void add_processes(Calls& calls, const FilterChoice& choice) {
   set(calls, {SYS_fcntl}, one_of(1, {F_SETOWN, F_SETOWN_EX}, failing(EPERM), kAllow));
 }
 
-void append(Code& to, const Code& more) { to.insert(to.end(), more.begin(), more.end()); }
-
-// By halves: a call that is allowed whatever its arguments are costs few comparisons, once.
-Code search(Calls::const_iterator first, std::size_t count) {
-  Code code;
-  if (count <= 2) {
-    for (std::size_t i = 0; i < count; ++i, ++first) {
-      code.push_back(
-          jump(BPF_JEQ, static_cast<std::uint32_t>(first->first), 0, first->second.size()));
-      append(code, first->second);
-    }
-    code.push_back(give(kAllow));
-    return code;
-  }
-  const auto middle = std::next(first, static_cast<std::ptrdiff_t>(count / 2));
-  const Code lower = search(first, count / 2);
-  code.push_back(jump(BPF_JGE, static_cast<std::uint32_t>(middle->first), 0, 1));
-  code.push_back(BPF_STMT(BPF_JMP | BPF_JA, static_cast<std::uint32_t>(lower.size())));
-  append(code, lower);
-  append(code, search(middle, count - count / 2));
-  return code;
-}
-
 }  // namespace
 
-std::vector<sock_filter> filter_program(const FilterChoice& choice) {
+namespace {
+
+Code made(const FilterChoice& choice) {
   Calls calls;
   add_forbidden(calls);
   add_files(calls, choice);
@@ -296,8 +255,21 @@ std::vector<sock_filter> filter_program(const FilterChoice& choice) {
   }
   code.push_back(jump(BPF_JGT, kNewestKnown, 0, 1));
   code.push_back(give(failing(ENOSYS)));
-  append(code, search(calls.begin(), calls.size()));
+  const Code found = search(calls);
+  code.insert(code.end(), found.begin(), found.end());
   return code;
+}
+
+}  // namespace
+
+const std::vector<sock_filter>& filter_program(const FilterChoice& choice) {
+  static FilterChoice known;
+  static Code program;
+  if (program.empty() || known != choice) {
+    program = made(choice);
+    known = choice;
+  }
+  return program;
 }
 
 bool has_seccomp() noexcept {
@@ -307,7 +279,8 @@ bool has_seccomp() noexcept {
 
 bool has_notify() noexcept {
   const std::uint32_t action = kAsk;
-  return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0U, &action) == 0;
+  return std::getenv("TIFFANY_TEST_NO_NOTIFY") == nullptr &&
+         syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0U, &action) == 0;
 }
 
 int enter_filter(const std::vector<sock_filter>& program, bool notify) noexcept {

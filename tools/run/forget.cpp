@@ -106,7 +106,9 @@ bool lock_after_the_end(CommandDirectory& directory) {
 
 }  // namespace
 
-void remove_inner(const CommandDirectory& directory, const std::string& name) {
+void empty_inner(const CommandDirectory& directory, const std::string& name) {
+  const Fd inner = open_inner(directory.fd(), name);
+  if (inner.get() >= 0 && names_in(inner.get(), name).empty()) return;
   std::size_t moved = 0;
   empty(directory.fd(), name, moved);
   // What was moved up, and moves up what it has itself. Only this process makes such names here.

@@ -11,7 +11,7 @@ namespace tiffany::supervisor {
 // it; a Refusal when the command runs. Links are removed and not followed.
 int forget(const std::string& path);
 
-// A directory in that of a command, with everything in it.
-void remove_inner(const CommandDirectory& directory, const std::string& name);
+// Removes everything that is in a directory in that of a command, and most often nothing is.
+void empty_inner(const CommandDirectory& directory, const std::string& name);
 
 }  // namespace tiffany::supervisor

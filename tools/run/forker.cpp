@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "begin.hpp"
+#include "confine.hpp"
 #include "supervise.hpp"
 #include "tiffany/base/codec.hpp"
 
@@ -127,6 +128,7 @@ int listen(const std::string& directory) {
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 0;
   Fd listener = listener_at(directory + "/forker");
   boot_id();  // read once, for all that are forked
+  prepare_confinement();
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) refuse("make", "a pipe");
   const Fd hear(ends[0]);

@@ -9,7 +9,8 @@
 
 namespace tiffany::supervisor {
 
-// What the kernel can do, from 1 on; zero: it has no Landlock, or it is switched off.
+// What the kernel can do, from 1 on; zero: it has no Landlock, or it is switched off. Tests lower
+// it by the variable TIFFANY_TEST_LANDLOCK_ABI of this program, which commands do not get.
 int landlock_abi() noexcept;
 
 inline constexpr int kAbiWithTruncate = 3;

@@ -127,10 +127,9 @@ std::string Sandboxed::problem() {
          "is in the errors of the command.";
 }
 
-void remove_private_directory(const CommandDirectory& directory) noexcept {
-  if (unlinkat(directory.fd(), kPrivateDirectory, AT_REMOVEDIR) == 0 || errno == ENOENT) return;
+void empty_private_directory(const CommandDirectory& directory) noexcept {
   try {
-    remove_inner(directory, kPrivateDirectory);
+    empty_inner(directory, kPrivateDirectory);
   } catch (const std::exception&) {  // it goes when the command is forgotten
   }
 }

@@ -193,7 +193,7 @@ class Watch {
     out_.finish();
     err_.finish();
     scrub_outputs();
-    if (sandbox_.level() >= 2) remove_private_directory(directory_);
+    if (sandbox_.level() >= 2) empty_private_directory(directory_);
     status_ = sandbox_.status().value_or(status_);
     result_.output_dropped = out_.file.dropped();
     result_.errors_dropped = err_.file.dropped();
