@@ -250,6 +250,21 @@ TEST_F(SandboxTest, TheNetworkAndUnixSocketsAreThereWhenAskedFor) {
   EXPECT_EQ(end_of("connect_abstract", unix_sockets), "exit code 1");
 }
 
+TEST_F(SandboxTest, WithAllOfProcOtherProcessesStayClosedAndOnlyTheirWordsAreRead) {
+  if (highest() < 2) GTEST_SKIP() << "this machine gives no level 2";
+  const auto end_of = [&](const char* attempt) {
+    return run_as(
+        getuid(), id_of(attempt),
+        [](CommandSpec& spec, const Prey&) { spec.sandbox->read = {"/proc"}; },
+        in_sandbox(2, {at("inside/escape"), attempt}));
+  };
+  for (const char* const each : {"read_environment", "open_memory", "read_by_its_root",
+                                 "read_by_its_directory", "read_by_its_descriptor"}) {
+    EXPECT_EQ(end_of(each), "exit code 1") << each;
+  }
+  EXPECT_EQ(end_of("read_command_line"), "exit code 0");
+}
+
 TEST_F(SandboxTest, ACommandThatReachesTheForkerHasNothingBegunThere) {
   if (highest() < 2) GTEST_SKIP() << "this machine gives no level 2";
   CommandSpec spec = in_sandbox(2, {at("inside/escape"), "use_forker"});
