@@ -172,6 +172,10 @@ class References {
     };
     for (const std::string& word : step.run) texts("run", word, true);
     for (const std::string& pattern : step.artifacts) texts("artifacts", pattern, true);
+    if (step.sandbox) {
+      for (const std::string& path : step.sandbox->read) texts("sandbox", path, true);
+      for (const std::string& path : step.sandbox->write) texts("sandbox", path, true);
+    }
     texts("approve", step.approve, false);
     texts("directory", step.directory, true);
     for (const auto& [name, value] : step.env) texts("env", value, true);

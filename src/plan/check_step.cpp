@@ -11,7 +11,7 @@ namespace {
 const std::vector<std::string_view> kStepKeys = {
     "name",    "run",          "shell",         "approve",   "needs", "if",    "foreach", "env",
     "secrets", "directory",    "timeout",       "grace",     "retry", "class", "locks",   "outputs",
-    "limits",  "output_bytes", "allow_failure", "artifacts", "plan",  "with"};
+    "limits",  "output_bytes", "allow_failure", "artifacts", "plan",  "with",  "sandbox"};
 
 constexpr std::size_t kMostWords = 10'000;
 constexpr std::size_t kMostNames = 1'000;  // of variables, secrets, locks, outputs of one step
@@ -76,6 +76,7 @@ class StepReader {
                                                    std::uint64_t{1} << 30);
     });
     on("artifacts", [&](const Node& at) { read_artifacts(at); });
+    on("sandbox", [&](const Node& at) { step_.sandbox = read_sandbox(in_, at, step_); });
     on("allow_failure",
        [&](const Node& at) { step_.allow_failure = in_.flag(at, of("allow_failure")); });
     return step_;
@@ -123,8 +124,8 @@ class StepReader {
       if (at.is(Node::Kind::scalar) && step_.approve.empty()) {
         in_.complain(at, of("approve") + " is empty. Say what is approved.");
       }
-      refuse_keys("an approval",
-                  {"retry", "class", "foreach", "outputs", "limits", "shell", "artifacts", "with"});
+      refuse_keys("an approval", {"retry", "class", "foreach", "outputs", "limits", "shell",
+                                  "artifacts", "with", "sandbox"});
     });
     on("plan", [&](const Node& at) {
       ++actions;
@@ -146,7 +147,7 @@ class StepReader {
     static_cast<void>(in_.text(at, of("plan")));
     refuse_keys("a step that is a plan, which says this itself",
                 {"class", "outputs", "limits", "shell", "artifacts", "env", "secrets", "directory",
-                 "grace", "output_bytes"});
+                 "grace", "output_bytes", "sandbox"});
     on("locks", [&](const Node& locks) {
       in_.complain(locks,
                    "\"locks\" of a step that is a plan could never be given back: its own steps "

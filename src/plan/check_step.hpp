@@ -29,6 +29,8 @@ std::vector<ReadStep> read_steps(Reader& reader, const Node& node, const std::st
 std::vector<std::pair<std::string, std::string>> read_env(Reader& reader, const Node& node,
                                                           const std::string& what);
 std::vector<exec::Secret> read_secrets(Reader& reader, const Node& node, const std::string& what);
+// `step` is the one that has it, as far as it was read: its name and its directory.
+exec::Sandbox read_sandbox(Reader& reader, const Node& node, const Step& step);
 RetryPolicy read_retry(Reader& reader, const Node& node, const std::string& what);
 
 // Needs that are not there, circles, and expressions that ask for what is not known.

@@ -167,7 +167,7 @@ class CommandStep final : public detail::KeptStep {
 
 bool has_not_begun(Errc code) noexcept {
   return code == Errc::command_failed || code == Errc::command_conflict ||
-         code == Errc::bad_argument || code == Errc::call_refused;
+         code == Errc::sandbox_missing || code == Errc::bad_argument || code == Errc::call_refused;
 }
 
 Task<void> stop_commands(exec::CommandRunner* commands, std::vector<Uuid> ids) {

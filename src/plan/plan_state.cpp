@@ -217,6 +217,12 @@ exec::CommandSpec PlanRun::spec_of(const Unit& unit) const {
   }
   spec.secrets = step.secrets;
   spec.limits = step.limits;
+  spec.sandbox = step.sandbox;
+  if (spec.sandbox) {
+    for (std::vector<std::string>* const paths : {&spec.sandbox->read, &spec.sandbox->write}) {
+      for (std::string& path : *paths) path = plan::expand(path, known);
+    }
+  }
   spec.output_bytes = step.output_bytes;
   spec.timeout_ms = step.timeout_ms;
   spec.grace_ms = step.grace_ms;

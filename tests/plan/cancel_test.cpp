@@ -130,10 +130,14 @@ TEST_F(PlanCancelTest, WhereverTheProcessDiesACancelledPlanIsPutInOrder) {
 // ---- Commands that cannot be begun, or not attached to ----
 
 TEST_F(PlanCancelTest, ARefusalBeforeTheBeginIsAFailedAttemptOfEveryClass) {
-  read("steps: [{name: a, class: at_most_once, retry: 3, run: [do, a]}]");
-  commands.script["a"] = {{.refused = Errc::command_failed}, {}};
-  EXPECT_EQ(run(), "");
-  EXPECT_EQ(end.units[0].attempts, 2);
+  for (const Errc code : {Errc::command_failed, Errc::sandbox_missing}) {
+    world.disk = std::make_shared<wal::MemoryDisk>();
+    commands.clear();
+    read("steps: [{name: a, class: at_most_once, retry: 3, run: [do, a]}]");
+    commands.script["a"] = {{.refused = code}, {}};
+    EXPECT_EQ(run(), "");
+    EXPECT_EQ(end.units[0].attempts, 2);
+  }
 }
 
 TEST_F(PlanCancelTest, AnErrorAfterTheBeginIsAnUnknownEndAndAtMostOnceIsNotRunAgain) {

@@ -71,6 +71,7 @@ steps:
     locks: [db]
     artifacts: ["dist/${{ item }}.tar"]
     limits: {cpu: 10s, memory: 2G, file_size: 64k, open_files: 100, processes: 50}
+    sandbox: {level: 3, read: ["/opt/${{ item }}"], write: ../cache, network: true}
     output_bytes: 10M
     allow_failure: true
   - {name: ask, needs: [two], approve: "go on with ${{ steps.two.status }}?", timeout: 2d}
@@ -90,6 +91,10 @@ schedule: {cron: "30 2 * * *", zone: Europe/Berlin, catch_up: 3, overlap: queue}
   EXPECT_TRUE(two.at_most_once);
   EXPECT_EQ(two.limits.memory_bytes, std::uint64_t{2} << 30);
   EXPECT_EQ(two.limits.file_bytes, 65536u);
+  ASSERT_TRUE(two.sandbox);
+  EXPECT_EQ(two.sandbox->level, 3);
+  EXPECT_EQ(two.sandbox->write, std::vector<std::string>{"../cache"});
+  EXPECT_TRUE(two.sandbox->network && two.sandbox->directory_writable);
   EXPECT_EQ(two.output_bytes, std::uint64_t{10} << 20);
   EXPECT_EQ(two.run[2], "it's \"${{ steps.one.outputs.x }}\"");
   EXPECT_EQ(plan.schedule->catch_up, 3u);
@@ -145,6 +150,25 @@ TEST(PlanCheck, TheSchemaForEditorsHasTheKeysOfTheChecker) {
             keys_in(mistakes("xxxxxxxxxxxx: 1\nsteps: [{name: a, run: [x]}]")));
   EXPECT_EQ(keys_in_schema({"$defs", "step", "properties"}),
             keys_in(mistakes("steps: [{name: a, run: [x], xxxxxxxxxxxxxxx: 1}]")));
+}
+
+TEST(PlanCheck, ASandboxNeedsALevelThatThereIsAndADirectory) {
+  good(
+      "directory: /srv\nsteps: [{name: a, run: [x], sandbox: 2}, {name: b, run: [x], sandbox: "
+      "{}}]");
+  const std::string all = mistakes(R"(steps:
+  - {name: a, run: [x], sandbox: 2}
+  - {name: b, run: [x], sandbox: {level: 4, directory: /srv}, directory: /srv}
+  - {name: c, run: [x], sandbox: {read: ["${{ params.nobody }}", ""]}, directory: /srv}
+  - {name: d, approve: yes, sandbox: 1}
+)");
+  for (const char* const part :
+       {"p.yaml:2:34: The step \"a\" has a sandbox and no directory.",
+        "p.yaml:3:42: The level in \"sandbox\" of the step \"b\" is a whole number from 0 to 3.",
+        "\"sandbox\" of the step \"b\" has no key \"directory\". The keys are: level",
+        "A path in \"sandbox\" of the step \"c\" is empty.", "p.yaml:4", "p.yaml:5:"}) {
+    EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
+  }
 }
 
 TEST(PlanCheck, EveryMistakeIsSaidAtOnceWithItsPlaceAndWhatToDo) {

@@ -51,6 +51,23 @@ steps:
   EXPECT_EQ(end.outputs["a"]["version"], "1; rm -rf / $(x)");
 }
 
+TEST_F(PlanRunTest, ACommandHasTheSandboxOfItsStepWithExpressionsInItsPaths) {
+  read(R"(
+params: {kit: ~}
+directory: /srv
+steps:
+  - {name: a, run: [do, a]}
+  - {name: b, run: [do, b], sandbox: {level: 2, read: ["/opt/${{ params.kit }}"], write: [out]}}
+)");
+  EXPECT_EQ(run({{"kit", "gcc"}}), "");
+  EXPECT_FALSE(commands.specs[plan::command_id(kPlanTask, "a", 1)].sandbox);
+  const auto& sandbox = commands.specs[plan::command_id(kPlanTask, "b", 1)].sandbox;
+  ASSERT_TRUE(sandbox);
+  EXPECT_EQ(sandbox->level, 2);
+  EXPECT_EQ(sandbox->read, Words{"/opt/gcc"});
+  EXPECT_EQ(sandbox->write, Words{"out"});
+}
+
 TEST_F(PlanRunTest, AnOutputThatWasPromisedAndNotGivenFailsTheStep) {
   read("steps: [{name: a, outputs: [x], run: [do, a]}]");
   EXPECT_NE(run().find("The command did not write the output \"x\""), std::string::npos);

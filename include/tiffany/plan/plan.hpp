@@ -94,11 +94,12 @@ struct Step {
   std::vector<std::string> artifacts{};                     // files that are kept, as patterns
   SubPlan plan{};                                           // runs as a task of its own
   std::vector<std::pair<std::string, std::string>> with{};  // the parameters of that plan
+  std::optional<exec::Sandbox> sandbox{};
 };
 TIFFANY_JSON(Step, name, needs, run, shell, approve, condition, items, items_of, each, env, secrets,
              directory, timeout_ms, grace_ms, retry, at_most_once, locks, outputs, limits,
-             output_bytes, allow_failure, line, artifacts, plan, with);
-TIFFANY_JSON_ADDED(Step, artifacts, plan, with);
+             output_bytes, allow_failure, line, artifacts, plan, with, sandbox);
+TIFFANY_JSON_ADDED(Step, artifacts, plan, with, sandbox);
 
 struct ScheduleSpec {
   std::string cron{};
