@@ -125,14 +125,35 @@ const Response& StreamedAnswer::head() const noexcept { return state_->head; }
 
 Task<StreamedAnswer> StreamedAnswer::open(AnyStream stream, Request request) {
   const std::string text = text_of_request(request);
-  co_await stream.write(text);
+  // As in ask_on(): the answer may be there before all of the request is.
+  std::exception_ptr cut_off;
+  try {
+    co_await stream.write(text);
+  } catch (const IoError&) {
+    cut_off = std::current_exception();
+  }
   detail::ParserLimits bounds;
   bounds.body = std::numeric_limits<std::size_t>::max();
-  auto state = std::make_unique<State>(std::move(stream), bounds, request.method == "HEAD");
-  while (!state->parser.head_complete() && co_await state->step()) {
+  const bool without_body = request.method == "HEAD";
+  std::string rest;
+  for (;;) {
+    auto state = std::make_unique<State>(std::move(stream), bounds, without_body);
+    state->buffer = std::move(rest);
+    try {
+      while (!state->parser.head_complete() && co_await state->step()) {
+      }
+    } catch (const Error&) {  // HttpError and IoError: no answer came
+      if (cut_off == nullptr) throw;
+    }
+    if (!state->parser.head_complete() && cut_off != nullptr) std::rethrow_exception(cut_off);
+    state->head = state->parser.head();
+    if (state->head.status >= 200 || state->head.status == 101) {
+      co_return StreamedAnswer(std::move(state));
+    }
+    // 100 Continue and its like: the answer comes behind it.
+    stream = std::move(state->stream);
+    rest = std::move(state->buffer);
   }
-  state->head = state->parser.head();
-  co_return StreamedAnswer(std::move(state));
 }
 
 Task<std::string> StreamedAnswer::read() {

@@ -2,7 +2,9 @@
 // timeouts of a minute take no time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <functional>
 #include <string>
 #include <vector>
@@ -127,6 +129,55 @@ TEST(Http, RequestsOnOneConnectionAreAnsweredInOrderAlsoWhenTheyAreSentAtOnce) {
       at = found;
     }
   });
+}
+
+// What a client sees of a server that has said its answer and closed: nothing more can be written.
+class ClosedConnection {
+ public:
+  explicit ClosedConnection(std::string answer, bool closed = true)
+      : left_(std::move(answer)), closed_(closed) {}
+  Task<std::size_t> read(Room room) {
+    const std::size_t count = std::min<std::size_t>({room.size(), left_.size(), 7});
+    std::copy_n(left_.data(), count, reinterpret_cast<char*>(room.data()));
+    left_.erase(0, count);
+    co_return count;
+  }
+  Task<std::size_t> write(Bytes bytes) {
+    if (closed_) throw IoError(EPIPE, "write", "the test");
+    co_return bytes.size();
+  }
+  void close() noexcept {}
+
+ private:
+  std::string left_;
+  bool closed_;
+};
+// "status body" of a streamed answer on such a connection.
+std::string streamed(ClosedConnection connection) {
+  Scheduler scheduler;
+  return run_on(scheduler, [](ClosedConnection from) -> Task<std::string> {
+    AnyStream stream(std::move(from));
+    http::StreamedAnswer answer =
+        co_await http::StreamedAnswer::open(std::move(stream), Request("POST", "/"));
+    std::string all = std::to_string(answer.head().status) + " ";
+    for (std::string piece; !(piece = co_await answer.read()).empty();) all += piece;
+    co_return all;
+  }(std::move(connection)));
+}
+
+TEST(Http, AStreamedAnswerComesBehindTheInformationOfAServer) {
+  EXPECT_EQ(streamed(ClosedConnection(
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"
+                "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+                false)),
+            "200 ok");
+}
+
+TEST(Http, AStreamedAnswerIsReadAlsoWhenTheServerDoesNotWantAllOfTheRequest) {
+  EXPECT_EQ(streamed(ClosedConnection("HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\nno")),
+            "401 no");
+  EXPECT_THROW(streamed(ClosedConnection("")), IoError);
+  EXPECT_THROW(streamed(ClosedConnection("HTTP/1.1 401 Unau")), IoError);
 }
 
 TEST(Http, AChunkedBodyIsPutTogether) {
