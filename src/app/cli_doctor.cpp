@@ -7,9 +7,11 @@
 #include <optional>
 
 #include "app/cli.hpp"
+#include "app/plans.hpp"
 #include "base/shown_text.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/detail/world/disk_room.hpp"
+#include "tiffany/exec/commands.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -97,6 +99,28 @@ void look_at_tasks(Doctor& doctor, const Json& info) {
   doctor.say("tasks", bad == 0, text);
 }
 
+// Of this machine. A level that is missing is nobody's trouble before a command asks for it.
+Task<void> look_at_sandbox(Doctor& doctor) {
+  const std::string runner = find_runner();
+  if (runner.empty()) {
+    doctor.say("sandbox", true, "not looked at: tiffany-run is not beside this program");
+    co_return;
+  }
+  std::string words;
+  bool well = true;
+  try {
+    exec::Commands commands("", runner);
+    const exec::SandboxProbe probe = co_await commands.probe_sandbox();
+    words = "level " + std::to_string(probe.level) + " for commands, Landlock " +
+            std::to_string(probe.landlock_abi);
+    if (!probe.missing.empty()) words += ". " + probe.missing;
+  } catch (const Error& error) {
+    words = error.what();
+    well = false;
+  }
+  doctor.say("sandbox", well, words);
+}
+
 // A large frame costs memory and harms nobody: a program without optimisation has many.
 void look_at_problems(Doctor& doctor, const Json& problems) {
   bool trouble = false;
@@ -138,6 +162,7 @@ Task<int> doctor(Cli& cli) {
   const std::string data = (*info)["data"].text();
   look_at_disk(doctor, data);
   look_at_syncs(doctor, data);
+  co_await look_at_sandbox(doctor);
   const Json problems = co_await cli.client.get("/problems");
   look_at_problems(doctor, problems);
   co_return doctor.finish();

@@ -82,7 +82,7 @@ TEST_F(CliDaemon, TheDoctorLooksAtEverything) {
   const CliSaid said = depot("doctor");
   for (const char* each :
        {"daemon      ok    ready", "version     ok", "you         ok", "recovery    ok",
-        "tasks       ok", "disk        ", "sync        ", "problems    "}) {
+        "tasks       ok", "disk        ", "sync        ", "sandbox     ok    ", "problems    "}) {
     EXPECT_NE(said.out.find(each), std::string::npos) << each << "\n" << said.out;
   }
   EXPECT_EQ(said.status, 0) << "large frames, of a build without optimisation, are no trouble\n"
