@@ -1,7 +1,9 @@
 // An agent: what it was told, what was said, which tools it ran, and what it has used.
+import type { Task } from './api_types';
 import { Diff, isDiff } from './diff';
+import type { Story } from './history';
 import { useAsk } from './live';
-import { Empty, Failure, Json } from './parts';
+import { Json } from './parts';
 
 export const agentType = 'tiffany.agent';
 
@@ -13,6 +15,10 @@ export interface AgentQuestion {
   diff: string;
   expires_us: number;
 }
+// What GET /tasks/{task}/query answers.
+export interface Asked<T> {
+  answer: T;
+}
 export type Amounts = Record<string, number>;
 export interface AgentView {
   state: string;
@@ -23,11 +29,15 @@ export interface AgentView {
   canvas: { base: string; tree: string };
   question: AgentQuestion | null;
 }
+interface Call {
+  id: string;
+  name: string;
+  arguments: string;
+}
 interface Message {
-  role: 'system' | 'user' | 'assistant' | 'tool';
+  role: 'user' | 'assistant' | 'tool';
   text: string;
-  calls: { id: string; name: string; arguments: string }[];
-  call_id: string;
+  calls: Call[];
   tainted: boolean;
 }
 
@@ -93,25 +103,41 @@ function Said({ message }: { message: Message }) {
   );
 }
 
-export function Agent({ task, type }: { task: string; type: string }) {
-  const path = `/tasks/${task}/query?name=`;
-  const view = useAsk<AgentView>(type === agentType ? `${path}agent` : null, task);
-  const said = useAsk<Message[]>(type === agentType ? `${path}transcript` : null, task);
-  if (view.error && !view.data) return <Failure error={view.error} />;
-  if (!view.data) return <Empty title="The agent is asked" />;
-  const { state, about, question } = view.data;
+// What was said, from the records: of agents that have ended, too.
+function transcriptOf(story: Story): Message[] {
+  const all: Message[] = [];
+  const add = (role: Message['role'], text: string, tainted: boolean, calls: Call[] = []) =>
+    all.push({ role, text, tainted, calls });
+  for (const { record, result } of story.asked) {
+    const said = (result ?? {}) as Record<string, unknown>;
+    if (record === 'InstructionStart') add('user', String(said.instruction ?? ''), false);
+    if (record === 'LLMPlan') {
+      add('assistant', String(said.plan ?? ''), said.tainted === true, said.calls as Call[]);
+    }
+    if (record !== 'ToolResult') continue;
+    const failed = said.error ? `[${String(said.error)}]\n` : '';
+    add('tool', failed + String(said.output ?? ''), true);
+  }
+  return all;
+}
+
+export function Agent({ task, story }: { task: Task; story: Story }) {
+  const path = task.status === 'running' ? `/tasks/${task.id}/query?name=agent` : null;
+  const view = useAsk<Asked<AgentView>>(path, task.id).data?.answer;
   return (
     <section class="agent">
-      <p>
-        <span class="badge">{state}</span> {about}
-      </p>
-      {question && isDiff(question.diff) && (
-        <Diff text={question.diff} label="The patch" file={`${task}.diff`} />
+      {view && (
+        <p>
+          <span class="badge">{view.state}</span> {view.about}
+        </p>
       )}
-      <Budget view={view.data} />
+      {view?.question && isDiff(view.question.diff) && (
+        <Diff text={view.question.diff} label="The patch" file={`${task.id}.diff`} />
+      )}
+      {view && <Budget view={view} />}
       <h3>What was said</h3>
       <ol class="plain transcript">
-        {(said.data ?? []).map((each, i) => (
+        {transcriptOf(story).map((each, i) => (
           <Said key={i} message={each} />
         ))}
       </ol>

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { parse } from './actions';
 import { may, post } from './api';
-import { agentType, type AgentView } from './agent';
+import { agentType, type AgentView, type Asked as Answered } from './agent';
 import type { PlanState, Promises, Task } from './api_types';
 import { Diff, isDiff } from './diff';
 import { storyOf, useRecords, type Asked, type Story } from './history';
@@ -42,7 +42,7 @@ function usePayload(promise: Open, story: Story): Payload | undefined {
   const path = ofPlan ? `/tasks/${promise.task}/plan` : null;
   const plan = useAsk<PlanState>(path, promise.task).data;
   const asks = ofAgent ? `/tasks/${promise.task}/query?name=agent` : null;
-  const question = useAsk<AgentView>(asks, promise.task).data?.question;
+  const question = useAsk<Answered<AgentView>>(asks, promise.task).data?.answer.question;
   if (ofAgent) {
     if (question?.promise !== promise.id) return undefined;
     const { diff, why, digest, action } = question;

@@ -63,6 +63,7 @@ export interface Asked {
   attempts: Attempt[];
   failed: boolean;
   result?: unknown;
+  record?: string; // the type of the record that has the result
   error?: string;
   uuid?: string; // of a promise or a child
   shape?: string; // of the value that a promise waits for
@@ -86,6 +87,7 @@ function end(asked: Asked, record: TaskRecord): void {
     asked.error = String(record.error);
   } else {
     asked.result = record.result;
+    asked.record = record.type;
   }
 }
 

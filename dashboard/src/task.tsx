@@ -499,7 +499,7 @@ export function TaskView() {
       {tab === 'graph' && <Graph task={task} />}
       {tab === 'replay' && <Replay task={task} />}
       {tab === 'plan' && <PlanRun task={task} story={story} />}
-      {tab === 'agent' && <Agent task={task.id} type={task.type} />}
+      {tab === 'agent' && <Agent task={task} story={story} />}
     </section>
   );
 }

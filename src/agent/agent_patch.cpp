@@ -107,7 +107,7 @@ Durable<bool> AgentRun::may_run(const Tool& tool, const ToolCall& call) {
   const Decision decision = decide(with_.policy, call.name, traits, state_.met, granted);
   if (decision.ruling == Ruling::allow) co_return true;
   if (decision.ruling == Ruling::refuse) {
-    say(Message::tool(call.id, decision.why));
+    co_await turn_down(call, decision.why);
     co_return false;
   }
   const std::optional<Answer> answer =
@@ -116,8 +116,9 @@ Durable<bool> AgentRun::may_run(const Tool& tool, const ToolCall& call) {
     if (answer->scope != AnswerScope::once && !granted) state_.granted.push_back(call.name);
     co_return true;
   }
-  say(Message::tool(call.id, answer ? "This call was not approved. " + answer->comment
-                                    : "Nobody approved this call in time."));
+  std::string why = "Nobody approved this call in time.";
+  if (answer) why = "This call was not approved. " + answer->comment;
+  co_await turn_down(call, std::move(why));
   co_return false;
 }
 

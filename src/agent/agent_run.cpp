@@ -114,7 +114,9 @@ Task<ToolRecord> run_there(AgentServices* with, Tool* tool, ToolContext where,
   record.tool = call->name;
   record.call = call->id;
   record.output = cut_in_the_middle(as_text(with->secrets.scrubbed(answer.text)), kLongestOutput);
-  if (answer.failed) record.error = "exit code " + std::to_string(answer.exit);
+  if (answer.failed) {
+    record.error = answer.exit == 0 ? "failed" : "exit code " + std::to_string(answer.exit);
+  }
   record.exit = answer.exit;
   record.level = answer.level;
   record.canvas = answer.canvas;
@@ -250,7 +252,7 @@ Durable<void> AgentRun::act(const ToolCall& call) {
   std::string mistake = "There is no tool \"" + call.name + "\". Tools: " + with_.tools.names();
   if (tool != nullptr) mistake = tool->mistake_in(call.arguments);
   if (!mistake.empty()) {
-    say(Message::tool(call.id, mistake));
+    co_await turn_down(call, mistake);
     co_return;
   }
   const bool may = co_await may_run(*tool, call);
@@ -264,6 +266,19 @@ Durable<void> AgentRun::act(const ToolCall& call) {
   Message message = Message::tool(call.id, std::move(text));
   message.tainted = tool->traits().untrusted;
   say(std::move(message));
+}
+
+// A call that is not run has an end in the log, too.
+Durable<void> AgentRun::turn_down(const ToolCall& call, std::string why) {
+  ToolRecord record;
+  record.tool = call.name;
+  record.call = call.id;
+  record.error = std::move(why);
+  const auto here = [&] { return record; };
+  // The name of a tool is the model's, and may be anything.
+  const ToolRecord told =
+      co_await flow_.step("tool refused", StepOptions().recorded_as(RecordType::ToolResult), here);
+  say(Message::tool(call.id, told.error.value_or("")));
 }
 
 Durable<ToolRecord> AgentRun::run_tool(Tool& tool, const ToolCall& call) {

@@ -104,6 +104,7 @@ class AgentRun {
   Durable<void> afford(Amounts more);
   Durable<Thought> think();
   Durable<void> act(const ToolCall& call);
+  Durable<void> turn_down(const ToolCall& call, std::string why);
   Durable<ToolRecord> run_tool(Tool& tool, const ToolCall& call);
   // None: nobody answered in time.
   Durable<std::optional<Answer>> ask_person(Action action, std::string why, std::string diff);

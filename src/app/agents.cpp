@@ -7,6 +7,7 @@
 #include "agent/config_reader.hpp"
 #include "app/small_files.hpp"
 #include "tiffany/agent/agent.hpp"
+#include "tiffany/agent/file_tools.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -66,6 +67,7 @@ agent::BudgetLimits budget_in(ConfigReader& in) {
 struct Agents::Parts {
   Parts(exec::CommandRunner& used, observe::Pal& pal) : commands(used), services(none, git) {
     services.pal = &pal;
+    agent::add_file_tools(services.tools);
   }
 
   void read(const std::string& file) {

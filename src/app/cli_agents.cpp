@@ -58,7 +58,8 @@ agent::BudgetLimits limits_given(const Given& given) {
 }
 
 Task<Json> view_of(Cli& cli, std::string task) {
-  co_return co_await cli.client.get("/tasks/" + segment_of(task) + "/query?name=agent");
+  const Json said = co_await cli.client.get("/tasks/" + segment_of(task) + "/query?name=agent");
+  co_return said["answer"];
 }
 
 void print_diff(const Cli& cli, const std::string& diff) {

@@ -1,6 +1,7 @@
 #include "app/cli_records.hpp"
 
 #include "base/shown_text.hpp"
+#include "tiffany/agent/agent.hpp"
 #include "tiffany/wal/record.hpp"
 
 namespace tiffany::app {
@@ -85,6 +86,9 @@ std::string agent_line(const Output& out, const Json& record) {
 std::string record_line(const Output& out, const Json& record) {
   const std::string& time = record["ts"].text();
   const std::string& type = record["type"].text();
+  if (type == "Spawn" && record["name"].text() == agent::kAgentType) {
+    return line_of_time(out, time, "started", "an agent");
+  }
   if (type == "Spawn") {
     return line_of_time(out, time, "started", record["name"].text() + " " + record["args"].raw());
   }
