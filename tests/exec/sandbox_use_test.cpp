@@ -251,6 +251,21 @@ TEST_F(AtLevelTwo, PathsThatAreNamedMayBeReadOrWritten) {
   EXPECT_EQ(text_of(at("desk/paper")), "more\n");
 }
 
+// A shell does not go on behind a program that it may not start.
+TEST_F(AtLevelTwo, ThePathHasOnlyDirectoriesThatTheCommandCanRead) {
+  const std::string before = std::getenv("PATH");
+  std::filesystem::create_directories(at("hidden"));
+  std::filesystem::copy("/bin/false", at("hidden/true"));
+  setenv("PATH", (at("hidden") + ":/usr/bin:/bin:/root/bin").c_str(), 1);
+  CommandSpec spec = script(2, "sh -c 'echo $PATH; /usr/bin/env true'");
+  EXPECT_EQ(run(kId, spec).text(), "exit code 0") << err();
+  EXPECT_EQ(out(), "/usr/bin:/bin\n");
+  spec.environment = {{"PATH", "/usr/bin:/mine"}};  // is taken as it is
+  EXPECT_TRUE(run(id_of("given"), spec).ok());
+  EXPECT_EQ(text_of(file_of(id_of("given"), "out")), "/usr/bin:/mine\n");
+  setenv("PATH", before.c_str(), 1);
+}
+
 TEST_F(AtLevelTwo, ProcessesOfTheCommandAreCountedAndNotThoseOfTheUser) {
   CommandSpec spec = script(2, "for i in 1 2 3 4 5 6 7 8 9; do sleep 100 & done; echo all");
   spec.limits.processes = 8;

@@ -91,6 +91,12 @@ std::vector<std::string> basic_paths(bool network) {
                                "/etc/passwd",
                                "/etc/group",
                                "/etc/nsswitch.conf",
+                               "/etc/os-release",
+                               "/etc/profile",
+                               "/etc/bash.bashrc",
+                               "/etc/gitconfig",
+                               "/etc/magic",
+                               "/etc/mime.types",
                                "/etc/ssl/openssl.cnf",
                                "/etc/ssl/certs",
                                "/etc/pki/tls/certs",
@@ -135,6 +141,22 @@ Reachable reachable_by(const exec::CommandSpec& spec, const CommandDirectory& di
   reach.network = wanted.network;
   reach.unix_sockets = wanted.unix_sockets;
   return reach;
+}
+
+std::string path_within(const Reachable& reach, std::string_view path) {
+  std::vector<std::string> roots = basic_paths(false);
+  for (const std::vector<std::string>& more : {reach.read, reach.write}) {
+    roots.insert(roots.end(), more.begin(), more.end());
+  }
+  std::string left;
+  for (;;) {
+    const std::string each(path.substr(0, path.find(':')));
+    const auto has = [&](const std::string& root) { return is_in(each, root); };
+    if (std::any_of(roots.begin(), roots.end(), has)) left += (left.empty() ? "" : ":") + each;
+    if (each.size() == path.size()) break;
+    path.remove_prefix(each.size() + 1);
+  }
+  return left.empty() ? "/usr/local/bin:/usr/bin:/bin" : left;
 }
 
 exec::CommandLimits limits_of(const exec::CommandSpec& spec, bool counted) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "files.hpp"
@@ -37,6 +38,9 @@ inline constexpr const char* kPrivateDirectory = "tmp";  // in the directory of 
 Reachable reachable_by(const exec::CommandSpec& spec, const CommandDirectory& directory);
 // What every program needs to start.
 std::vector<std::string> basic_paths(bool network);
+// PATH of the program, without directories that the command cannot read: a shell stops at the first
+// program of a name, also when it may not start that one.
+std::string path_within(const Reachable& reach, std::string_view path);
 // The limits of the command, with those that a sandbox has by default. `counted`: the processes of
 // the command are counted by the supervisor.
 exec::CommandLimits limits_of(const exec::CommandSpec& spec, bool counted);

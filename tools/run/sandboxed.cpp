@@ -4,8 +4,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "bubble.hpp"
@@ -40,6 +42,17 @@ Sandboxed::Sandboxed(const exec::CommandSpec& spec, const CommandDirectory& dire
 
 std::int64_t Sandboxed::timeout_ms() const noexcept {
   return spec_.timeout_ms > 0 || level() == 0 ? spec_.timeout_ms : kLongestMs;
+}
+
+void Sandboxed::adapt(std::vector<std::string>& environment) const {
+  const auto is_path = [](const auto& variable) { return variable.first == "PATH"; };
+  if (level() < 2 || std::any_of(spec_.environment.begin(), spec_.environment.end(), is_path)) {
+    return;
+  }
+  for (std::string& entry : environment) {
+    if (!entry.starts_with("PATH=")) continue;
+    entry = "PATH=" + path_within(reach_, std::string_view(entry).substr(5));
+  }
 }
 
 Launched Sandboxed::start(const std::vector<std::string>& environment, int out, int err) {

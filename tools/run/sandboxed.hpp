@@ -24,6 +24,8 @@ class Sandboxed {
 
   int level() const noexcept { return reach_.level; }
   std::int64_t timeout_ms() const noexcept;
+  // PATH, when the command has that of the program.
+  void adapt(std::vector<std::string>& environment) const;
   Launched start(const std::vector<std::string>& environment, int out, int err);
 
   // What poll() waits for besides, and what is done when it came. Never waits.

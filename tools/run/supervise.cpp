@@ -87,7 +87,8 @@ class Watch {
     if (signals_.get() < 0) refuse("make", "a signalfd");
   }
 
-  CommandResult run(const std::vector<std::string>& environment) {
+  CommandResult run(std::vector<std::string> environment) {
+    sandbox_.adapt(environment);
     result_.begun_us = wall_us();
     if (directory_.has("stop")) {
       result_.end = CommandEnd::stopped;
