@@ -14,6 +14,7 @@ install(TARGETS tiffany EXPORT tiffanyTargets COMPONENT library)
 install(TARGETS tiffany_run COMPONENT tools OPTIONAL)
 if(TIFFANY_APP)
   install(TARGETS tiffany_program COMPONENT tools OPTIONAL)
+  install(TARGETS scripted_model COMPONENT tools OPTIONAL)  # when it was built
 endif()
 install(DIRECTORY include/tiffany DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
   FILES_MATCHING PATTERN *.hpp)
