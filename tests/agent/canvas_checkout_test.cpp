@@ -156,6 +156,9 @@ TEST_F(CanvasDirectory, RefusesWhatIsNoFileAndThenTakesNothing) {
   }
   std::filesystem::create_symlink("../../x", at("src/up"));
   refused("src/up", "leads out of the directory");
+  // Where a ".." behind a name leads depends on what the name is by then.
+  std::filesystem::create_symlink("other/../x", at("src/sideways"));
+  refused("src/sideways", "leads out of the directory");
   std::filesystem::create_symlink("README.md", at(".gitmodules"));
   refused(".gitmodules", "git does not take links of that name");
   write_file(at(".GIT/config"), "x");
@@ -232,6 +235,22 @@ TEST_F(CanvasDirectory, IsBoundedInFilesAndBytes) {
   limits.files = 8;
   few = Canvas::open(repository_.path(), "main", limits);
   EXPECT_TRUE(thrown_by([&] { few.take_back(repository_.beside("files")); }).says("more than 8"));
+}
+
+TEST_F(CanvasDirectory, WhatFailsHalfwayThroughChangesNothing) {
+  std::filesystem::create_symlink("/etc/passwd", repository_.path() + "/absolute");
+  repository_.git("add -A");
+  repository_.git("commit -qm link");
+  CanvasLimits limits;
+  limits.files = 8;  // seven that are checked out, and the link
+  canvas_ = Canvas::open(repository_.path(), "main", limits);
+  const std::string before = canvas_.tree();
+  checkout();
+  write_file(at("README.md"), "changed");
+  write_file(at("z"), "one file too many");
+  std::filesystem::remove(at("absolute"));
+  EXPECT_TRUE(thrown_by([&] { take_back(); }).says("8 files, which is its limit"));
+  EXPECT_EQ(canvas_.tree(), before);
 }
 
 // Whatever programs do to the files: afterwards the tree is the one that git makes of them.

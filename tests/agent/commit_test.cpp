@@ -137,12 +137,18 @@ TEST(AgentCommit, WorksInAShallowClone) {
   const std::string shallow = repository.beside("shallow");
   shell("git clone -q --depth 1 file://" + repository.path() + " " + shallow);
   CommitRequest request = request_for(shallow, changed_state(shallow));
+  request.time = WallTime(std::chrono::seconds(1'000));  // a clock that was wrong
   const std::string sha = commit_on(request);
   EXPECT_EQ(commit_on(request), sha);
   EXPECT_FALSE(has_commit(shallow, "refs/heads/main", sha));
   CommitRequest second = request;
   second.parent = sha;
   commit_on(second);
+  EXPECT_TRUE(has_commit(shallow, request.ref, sha));
+  shell("cd " + shallow + " && git checkout -q --detach && git merge -q --no-edit " + request.ref +
+        " && git merge -q --no-ff --no-edit origin/main && git commit -q --allow-empty -m m && "
+        "git update-ref " +
+        request.ref + " HEAD");
   EXPECT_TRUE(has_commit(shallow, request.ref, sha));
 }
 
