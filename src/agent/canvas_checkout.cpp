@@ -104,7 +104,7 @@ void Canvas::checkout(const std::string& directory) const {
   }
 
   // A tree without what is left out; nearly always that of the canvas.
-  State shown{state_->path, state_->limits, git::open(state_->path), nullptr, {}};
+  State shown{state_->path, state_->limits, git::open_unconfigured(state_->path), nullptr, {}};
   shown.load(state_->write_tree());
   for (const std::string& path : all_left_out(*state_)) shown.take_out(path);
   const git::Tree tree = git::tree_of(shown.repository.get(), shown.write_tree());
@@ -138,7 +138,7 @@ class DirectoryScan {
       : state_(state),
         root_(std::move(directory)),
         kept_(all_left_out(state)),
-        beside_(git::open(state.path)) {
+        beside_(git::open_unconfigured(state.path)) {
     WorldFiles& files = World::current().files();
     const Descriptor opened(files.open(root_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
     if (!opened) directory_failed("The files cannot be taken from", root_);

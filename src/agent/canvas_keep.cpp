@@ -113,7 +113,7 @@ Canvas Canvas::open(const std::string& repository, const std::string& base, Canv
   auto state = std::make_unique<State>();
   state->path = repository;
   state->limits = limits;
-  state->repository = git::open(repository);
+  state->repository = git::open_unconfigured(repository);
   git_repository* const opened = state->repository.get();
   const int unborn = base.empty() || base == "HEAD" ? git_repository_head_unborn(opened) : 0;
   git::check(unborn, [&] { return "HEAD of " + repository + " cannot be read"; });
@@ -132,7 +132,7 @@ Canvas Canvas::reopen(const std::string& repository, const CanvasState& kept, Ca
   auto state = std::make_unique<State>();
   state->path = repository;
   state->limits = limits;
-  state->repository = git::open(repository);
+  state->repository = git::open_unconfigured(repository);
   state->base = kept.base;
   if (!kept.base.empty()) git::commit_of(state->repository.get(), kept.base);
   state->load(kept.tree);
@@ -181,7 +181,7 @@ CanvasState Canvas::keep(const std::string& task) {
   const git_commit* parents[] = {parent.get()};
   git_oid id{};
   const std::string message = "Canvas of " + task + "\n";
-  git::check(git_commit_create(&id, repository, nullptr, who.get(), who.get(), "UTF-8",
+  git::check(git_commit_create(&id, repository, nullptr, who.get(), who.get(), nullptr,
                                message.c_str(), tree.get(), parent ? 1 : 0, parents),
              "The commit that keeps the canvas cannot be written");
   git_reference* made = nullptr;

@@ -63,7 +63,7 @@ std::string write_commit(git_repository* repository, const CommitRequest& reques
   const std::string message =
       request.message.ends_with('\n') ? request.message : request.message + '\n';
   git_oid id{};
-  git::check(git_commit_create(&id, repository, nullptr, who.get(), who.get(), "UTF-8",
+  git::check(git_commit_create(&id, repository, nullptr, who.get(), who.get(), nullptr,
                                message.c_str(), tree.get(), parent ? 1 : 0, parents),
              "The commit cannot be written");
   return git::text_of(id);

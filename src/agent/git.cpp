@@ -1,5 +1,7 @@
 #include "agent/git.hpp"
 
+#include <git2/sys/repository.h>
+
 #include <cstddef>
 
 #include "tiffany/base/error.hpp"
@@ -58,6 +60,15 @@ Repository open(const std::string& path) {
   }
   check(code, [&] { return "The repository " + path + " cannot be opened"; });
   return Repository(made);
+}
+
+Repository open_unconfigured(const std::string& path) {
+  Repository repository = open(path);
+  git_config* made = nullptr;
+  check(git_config_new(&made), "An empty configuration cannot be made");
+  const Owned<git_config, git_config_free> nothing(made);
+  check(git_repository_set_config(repository.get(), made), "A configuration cannot be replaced");
+  return repository;
 }
 
 git_oid oid_of(std::string_view id) {

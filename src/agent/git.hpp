@@ -47,6 +47,9 @@ void check(int code, const What& what) {
 void begin();
 // A handle of its own for each caller: handles are not shared between threads.
 Repository open(const std::string& path);
+// The same without the configuration of repository and user: nothing there decides what files a
+// checkout has, which are taken back, and how a merge is made (core.symlinks, merge.renames).
+Repository open_unconfigured(const std::string& path);
 // For a merge or a diff that needs neither a working tree nor the index.
 Tree tree_of(git_repository* repository, const std::string& id);
 Tree tree_of_commit(git_repository* repository, const std::string& id);

@@ -84,6 +84,27 @@ TEST_F(CanvasDirectory, ContentsAreByteForByteThoseOfTheTree) {
   EXPECT_FALSE(take_back().any());
 }
 
+// As in a repository that was made on another system, or that somebody has prepared.
+TEST_F(CanvasDirectory, TheConfigurationOfTheRepositoryChangesNothing) {
+  repository_.git("config core.symlinks false");
+  repository_.git("config core.filemode false");
+  repository_.git("config core.ignorecase true");
+  write_file(repository_.beside("elsewhere/README.md"), "elsewhere");
+  repository_.git("config core.worktree " + repository_.beside("elsewhere"));
+  write_file(repository_.beside("ignored"), "*.txt\n");
+  repository_.git("config core.excludesFile " + repository_.beside("ignored"));
+  canvas_ = Canvas::open(repository_.path(), "main");
+  canvas_.write("readme.MD", "another file\n");
+  checkout();
+  EXPECT_TRUE(std::filesystem::is_symlink(at("link")));
+  EXPECT_EQ(read_file(at("README.md")), "# Shop\n");
+  write_file(at("new.txt"), "new");
+  EXPECT_EQ(take_back().written, Paths{"new.txt"});
+  std::filesystem::permissions(at("README.md"), std::filesystem::perms::owner_exec,
+                               std::filesystem::perm_options::add);
+  EXPECT_EQ(take_back().written, Paths{"README.md"});
+}
+
 TEST_F(CanvasDirectory, TakesBackWhatIsNewChangedRemovedAndExecutable) {
   checkout();
   write_file(at("src/cart.cpp"), "changed\n");

@@ -7,9 +7,10 @@
 //   ...
 //   agent::Canvas again = agent::Canvas::reopen("/srv/shop", now);   // after a crash
 //
-// The working tree, the index and the branches of the user are neither read nor changed. What is
-// written are objects, and refs/tiffany/<task>/canvas, which keeps them from being collected. A
-// commit is made by commit_on (agent/commit.hpp).
+// The working tree, the index and the branches of the user are not changed, and nothing is read
+// there but .gitattributes, for a diff or a merge. What is written are objects, and
+// refs/tiffany/<task>/canvas, which keeps them from being collected. The configuration of git does
+// not count. A commit is made by commit_on (agent/commit.hpp).
 //
 // Paths are relative to the root, in UTF-8, with slashes. Refused are absolute ones, ".." and
 // anything that some file system takes for .git. Symbolic links are never followed, submodules
