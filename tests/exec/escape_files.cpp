@@ -113,7 +113,10 @@ bool read_by_handle() {
 bool write_shelf() { return opens(target().shelf + "/book", O_WRONLY); }
 bool create_on_shelf() { return opens(target().shelf + "/new", O_WRONLY | O_CREAT); }
 bool write_system() {
-  return opens("/usr/.tiffany-escape", O_WRONLY | O_CREAT) || opens("/etc/ld.so.cache", O_WRONLY);
+  const char* const path = "/usr/.tiffany-escape";
+  const bool made = opens(path, O_WRONLY | O_CREAT | O_EXCL);
+  if (made) unlink(path);  // a sandbox that fails is no reason to leave something there
+  return made || opens("/etc/ld.so.cache", O_WRONLY);
 }
 bool read_home() { return opendir("/root") != nullptr || opendir("/home") != nullptr; }
 // At level 3 these are directories of the sandbox: the test looks whether the files are outside.
