@@ -14,6 +14,8 @@ namespace tiffany::http {
 
 namespace {
 
+constexpr int kMostInformation = 32;  // answers 1xx before the answer; servers send one or two
+
 bool is_target(std::string_view target) noexcept {
   for (const char c : target) {
     const auto byte = static_cast<unsigned char>(c);
@@ -136,7 +138,7 @@ Task<StreamedAnswer> StreamedAnswer::open(AnyStream stream, Request request) {
   bounds.body = std::numeric_limits<std::size_t>::max();
   const bool without_body = request.method == "HEAD";
   std::string rest;
-  for (;;) {
+  for (int heads = 1;; ++heads) {
     auto state = std::make_unique<State>(std::move(stream), bounds, without_body);
     state->buffer = std::move(rest);
     try {
@@ -151,6 +153,9 @@ Task<StreamedAnswer> StreamedAnswer::open(AnyStream stream, Request request) {
       co_return StreamedAnswer(std::move(state));
     }
     // 100 Continue and its like: the answer comes behind it.
+    if (heads == kMostInformation) {
+      throw HttpError(400, "The server says 1xx again and again, and never its answer.");
+    }
     stream = std::move(state->stream);
     rest = std::move(state->buffer);
   }

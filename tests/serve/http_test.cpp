@@ -171,6 +171,10 @@ TEST(Http, AStreamedAnswerComesBehindTheInformationOfAServer) {
                 "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
                 false)),
             "200 ok");
+  std::string endless;
+  for (int i = 0; i < 100; ++i) endless += "HTTP/1.1 100 Continue\r\n\r\n";
+  EXPECT_THROW(streamed(ClosedConnection(endless + "HTTP/1.1 204 No Content\r\n\r\n", false)),
+               http::HttpError);
 }
 
 TEST(Http, AStreamedAnswerIsReadAlsoWhenTheServerDoesNotWantAllOfTheRequest) {
