@@ -1,6 +1,9 @@
 // What an endpoint, or whoever sits between, may send: none of it is a crash, a reply that is not
 // whole, or an error without a sentence.
+#include <cstdlib>
+
 #include "model_world.hpp"
+#include "tiffany/base/random.hpp"
 
 namespace tiffany::agent {
 namespace model_test {
@@ -24,24 +27,30 @@ void expect_refused(const Result& result, std::string_view kind, std::string_vie
   for (const char c : result.sentence) EXPECT_GE(static_cast<unsigned char>(c), 0x20) << c;
 }
 
+// The whole answer of a scripted model, as it is on the wire.
+std::string answer_on_the_wire(Protocol protocol) {
+  std::string whole;
+  const Client client = [&](std::string url) -> Task<void> {
+    const std::size_t port = url.find_last_of(':');
+    Socket socket = co_await connect(
+        Address::loopback(static_cast<std::uint16_t>(std::stoi(url.substr(port + 1)))));
+    const std::string body = R"({"model":"m","stream":true,"messages":[],"input":"x",)"
+                             R"("stream_options":{"include_usage":true}})";
+    co_await socket.write(std::string("POST /v1/") +
+                          (protocol == Protocol::chat ? "chat/completions" : "responses") +
+                          " HTTP/1.1\r\nhost: h\r\nconnection: close\r\ncontent-length: " +
+                          std::to_string(body.size()) + "\r\n\r\n" + body);
+    std::array<char, 4096> room;
+    while (const std::size_t came = co_await socket.read(room)) whole.append(room.data(), came);
+  };
+  with_script(R"([{"reply":{"text":"hi ä","calls":[{"name":"n","arguments":{"a":1}}]}}])", client,
+              1);
+  return whole;
+}
+
 TEST(HttpModelAttack, AnAnswerThatEndsAtAnyByteIsNoReply) {
   for (const Protocol protocol : {Protocol::chat, Protocol::responses}) {
-    // The whole answer of a scripted model, as it is on the wire.
-    std::string whole;
-    const Client client = [&](std::string url) -> Task<void> {
-      const std::size_t port = url.find_last_of(':');
-      Socket socket = co_await connect(
-          Address::loopback(static_cast<std::uint16_t>(std::stoi(url.substr(port + 1)))));
-      std::string body = R"({"model":"m","stream":true,"messages":[],"input":"x"})";
-      co_await socket.write(std::string("POST /v1/") +
-                            (protocol == Protocol::chat ? "chat/completions" : "responses") +
-                            " HTTP/1.1\r\nhost: h\r\nconnection: close\r\ncontent-length: " +
-                            std::to_string(body.size()) + "\r\n\r\n" + body);
-      std::array<char, 4096> room;
-      while (const std::size_t came = co_await socket.read(room)) whole.append(room.data(), came);
-    };
-    with_script(R"([{"reply":{"text":"hi ä","calls":[{"name":"n","arguments":{"a":1}}]}}])", client,
-                1);
+    const std::string whole = answer_on_the_wire(protocol);
     EXPECT_EQ(ask_raw(whole, protocol).kind, "reply");
     std::size_t replies = 0;
     // Each byte of the head and of the end, and some between.
@@ -58,6 +67,48 @@ TEST(HttpModelAttack, AnAnswerThatEndsAtAnyByteIsNoReply) {
       if (::testing::Test::HasFailure()) return;
     }
     EXPECT_LT(replies, 10u);
+  }
+}
+
+// TIFFANY_MODEL_MUTATIONS=100000 for more of them.
+TEST(HttpModelAttack, AnAnswerWithChangedBytesIsAReplyOrAnErrorWithASentence) {
+  const char* const more = std::getenv("TIFFANY_MODEL_MUTATIONS");
+  const int count = more != nullptr ? std::atoi(more) : 60;
+  for (const Protocol protocol : {Protocol::chat, Protocol::responses}) {
+    const std::string whole = answer_on_the_wire(protocol);
+    const std::size_t head = whole.find("\r\n\r\n") + 4;
+    for (int i = 0; i < count; ++i) {
+      Random random(static_cast<std::uint64_t>(i));
+      std::string changed = whole;
+      for (std::uint64_t changes = 1 + random.below(3); changes > 0; --changes) {
+        const std::size_t at = random.below(4) == 0 ? random.below(changed.size())
+                                                    : head + random.below(changed.size() - head);
+        switch (random.below(4)) {
+          case 0:
+            changed[at] = static_cast<char>(random.below(256));
+            break;
+          case 1:
+            changed.erase(at, 1 + random.below(20));
+            break;
+          case 2:
+            changed.insert(at, changed.substr(at, random.below(60)));
+            break;
+          default:
+            changed[at] = "{}[],:\"\\0\n"[random.below(10)];
+            break;
+        }
+      }
+      const Result result = ask_raw(changed, protocol, static_cast<std::uint64_t>(i));
+      if (result.kind == "reply") {
+        for (const ToolCall& call : result.reply.message.calls) {
+          EXPECT_EQ(call.arguments.front(), '{') << call.arguments;
+        }
+      } else {
+        EXPECT_TRUE(result.sentence.starts_with("The endpoint m (")) << result.sentence;
+        for (const char c : result.sentence) EXPECT_GE(static_cast<unsigned char>(c), 0x20);
+      }
+      if (::testing::Test::HasFailure()) FAIL() << i << "\n" << changed;
+    }
   }
 }
 
