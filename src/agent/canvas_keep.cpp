@@ -158,7 +158,8 @@ std::optional<CanvasState> Canvas::kept(const std::string& repository, const std
 void Canvas::forget(const std::string& repository, const std::string& task) {
   const git::Repository opened = git::open(repository);
   const std::string ref = canvas_ref(task);
-  const int code = git_reference_remove(opened.get(), ref.c_str());
+  const int code = git::past_old_lock(
+      opened.get(), ref, [&] { return git_reference_remove(opened.get(), ref.c_str()); });
   if (code == GIT_ENOTFOUND) return;
   git::check(code, [&] { return "The ref " + ref + " cannot be removed"; });
 }
@@ -185,8 +186,10 @@ CanvasState Canvas::keep(const std::string& task) {
                                message.c_str(), tree.get(), parent ? 1 : 0, parents),
              "The commit that keeps the canvas cannot be written");
   git_reference* made = nullptr;
-  git::check(git_reference_create(&made, repository, ref.c_str(), &id, 1, "canvas"),
-             [&] { return "The ref " + ref + " cannot be written"; });
+  const int moved = git::past_old_lock(repository, ref, [&] {
+    return git_reference_create(&made, repository, ref.c_str(), &id, 1, "canvas");
+  });
+  git::check(moved, [&] { return "The ref " + ref + " cannot be written"; });
   const git::Reference owned(made);
   return state;
 }

@@ -189,15 +189,15 @@ std::string commit_on(const CommitRequest& request) {
 
   const git_oid id = git::oid_of(sha);
   git_reference* made = nullptr;
-  int code = 0;
-  if (tip) {
+  const int code = git::past_old_lock(repository.get(), request.ref, [&] {
+    if (!tip) {
+      return git_reference_create(&made, repository.get(), request.ref.c_str(), &id, 0,
+                                  "tiffany: commit");
+    }
     const git_oid expected = git::oid_of(request.parent);
-    code = git_reference_create_matching(&made, repository.get(), request.ref.c_str(), &id, 1,
+    return git_reference_create_matching(&made, repository.get(), request.ref.c_str(), &id, 1,
                                          &expected, "tiffany: commit");
-  } else {
-    code = git_reference_create(&made, repository.get(), request.ref.c_str(), &id, 0,
-                                "tiffany: commit");
-  }
+  });
   const git::Reference owned(made);
   if (code == GIT_EMODIFIED || code == GIT_EEXISTS || (tip && code == GIT_ENOTFOUND)) {
     throw moved("another commit by now");

@@ -2,10 +2,14 @@
 
 #include <git2/sys/repository.h>
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "tiffany/base/error.hpp"
+#include "tiffany/core/world.hpp"
 
 namespace tiffany::agent::git {
 namespace {
@@ -69,7 +73,7 @@ void begin() {
 void fail(const std::string& what, int code) {
   const git_error* last = git_error_last();
   std::string said = last != nullptr && last->message != nullptr ? last->message : "unknown error";
-  while (said.ends_with('.')) said.pop_back();
+  said.erase(said.find_last_not_of(".: ") + 1);
   throw Error(Errc::canvas_failed, what + ": " + said + "." + advice(code, said));
 }
 
@@ -79,6 +83,12 @@ Repository open(const std::string& path) {
   git_repository* made = nullptr;
   // Neither a directory above, nor what the environment names.
   const int code = git_repository_open_ext(&made, path.c_str(), GIT_REPOSITORY_OPEN_NO_SEARCH, "");
+  // So does libgit2 1.5 say that somebody else owns the repository, and no configuration allows it.
+  const git_error* const last = code < 0 ? git_error_last() : nullptr;
+  if (last != nullptr && last->message != nullptr &&
+      std::string_view(last->message).find("safe.directory") != std::string_view::npos) {
+    fail("The repository " + path + " cannot be opened", GIT_EOWNER);
+  }
   if (code == GIT_ENOTFOUND) {
     throw Error(Errc::canvas_failed,
                 path + " is not a git repository. Name its directory, or run git init there.");
@@ -133,6 +143,18 @@ Tree tree_of_commit(git_repository* repository, const std::string& id) {
   check(git_commit_tree(&made, commit.get()),
         [&] { return "The tree of commit " + id + " cannot be read"; });
   return Tree(made);
+}
+
+bool remove_old_lock(git_repository* repository, const std::string& ref) {
+  if (!ref.starts_with("refs/tiffany/") && !ref.starts_with("refs/heads/tiffany/")) return false;
+  constexpr std::int64_t kOldSeconds = 10;
+  World& world = World::current();
+  const std::optional<std::int64_t> now = world.wall_clock_us();
+  const std::string lock = git_repository_commondir(repository) + ref + ".lock";
+  struct stat about{};
+  if (!now || world.files().status_of_link(lock.c_str(), about) != 0) return false;
+  if (!S_ISREG(about.st_mode) || *now / 1'000'000 - about.st_mtime < kOldSeconds) return false;
+  return world.files().remove(lock.c_str()) == 0;
 }
 
 bool is_shallow(git_repository* repository) { return git_repository_is_shallow(repository) == 1; }

@@ -59,6 +59,17 @@ Commit commit_of(git_repository* repository, const std::string& id);
 git_oid oid_of(std::string_view id);
 std::string text_of(const git_oid& id);
 
+// A process that was killed while it moved a ref leaves a .lock file. Nobody but an agent moves
+// refs/tiffany/ and refs/heads/tiffany/: a lock there that is older than ten seconds is removed.
+// True: it was, and what failed with GIT_ELOCKED may be tried again.
+bool remove_old_lock(git_repository* repository, const std::string& ref);
+// Does that for a `call` that gives the code of libgit2.
+template <class Call>
+int past_old_lock(git_repository* repository, const std::string& ref, const Call& call) {
+  const int code = call();
+  return code == GIT_ELOCKED && remove_old_lock(repository, ref) ? call() : code;
+}
+
 // Whether a shallow clone: history ends somewhere, and that is no damage.
 bool is_shallow(git_repository* repository);
 

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "agent/repository.hpp"
 #include "tiffany/agent/canvas.hpp"
@@ -164,6 +166,50 @@ TEST(AgentCommit, ALockThatWasLeftIsNamed) {
   EXPECT_EQ(commit_on(request), commit_id(request));
 }
 
+// A process that was killed while a ref of ours moved must not stop its successor.
+TEST(AgentCommit, AnOldLockOnARefOfOursIsRemovedAndOneOfAUserIsNot) {
+  const Repository repository;
+  const auto lock_long_ago = [&](const std::string& ref) {
+    const std::string lock = repository.path() + "/.git/" + ref + ".lock";
+    write_file(lock, "");
+    std::filesystem::last_write_time(
+        lock, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(1));
+  };
+  lock_long_ago("refs/tiffany/task/canvas");
+  CommitRequest request = request_for(repository.path(), changed_state(repository.path()));
+  lock_long_ago(request.ref);
+  EXPECT_EQ(tip_of(repository.path(), request.ref), std::nullopt);
+  const std::string sha = commit_on(request);
+  EXPECT_EQ(tip_of(repository.path(), request.ref), sha);
+  lock_long_ago("refs/tiffany/task/canvas");
+  Canvas::forget(repository.path(), "task");
+  EXPECT_EQ(Canvas::kept(repository.path(), "task"), std::nullopt);
+  lock_long_ago("refs/heads/feature");
+  request.ref = "refs/heads/feature";
+  EXPECT_TRUE(thrown_by([&] { commit_on(request); }).says("remove that file"));
+}
+
+TEST(AgentCommit, OfManyAtTheSameTimeOneMovesTheRef) {
+  const Repository repository;
+  const CommitRequest request = request_for(repository.path(), changed_state(repository.path()));
+  std::vector<std::string> made(6);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    threads.emplace_back([&, i] {
+      CommitRequest mine = request;
+      mine.message += std::to_string(i);
+      const Thrown thrown = thrown_by([&] { made[i] = commit_on(mine); });
+      EXPECT_TRUE(thrown.sentence.empty() || thrown.code == Errc::canvas_conflict ||
+                  thrown.code == Errc::canvas_failed)
+          << thrown.sentence;
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  std::erase(made, "");
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(tip_of(repository.path(), request.ref), made[0]);
+}
+
 TEST(AgentCommit, ABranchInTheWayOfTheDirectoryOfRefsIsSaid) {
   const Repository repository;
   repository.git("branch tiffany");
@@ -268,6 +314,15 @@ TEST(AgentRepository, EachThatCannotBeUsedIsASentence) {
         " config core.repositoryformatversion 1 && git -C " + (scratch / "extension") +
         " config extensions.unheard 1");
   expect(opened(scratch / "extension"), "extension of git that libgit2 does not know");
+}
+
+TEST(AgentRepository, OneOfAnotherUserIsASentence) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory to somebody else";
+  const Repository repository;
+  shell("chown -R 65534 " + repository.path());
+  const Thrown thrown = thrown_by([&] { Canvas::open(repository.path(), ""); });
+  EXPECT_EQ(thrown.code, Errc::canvas_failed);
+  EXPECT_TRUE(thrown.says("belongs to another user")) << thrown.sentence;
 }
 
 TEST(AgentRepository, OneWithoutItsObjectsIsASentence) {

@@ -50,7 +50,8 @@ std::string commit_id(const CommitRequest& request);
 // Errors: canvas_conflict when the ref is at another commit than the parent (merge the canvas onto
 // that one first), or is a branch that somebody has checked out, in any working tree, which is
 // never moved; bad_argument for a request with mistakes; canvas_failed when the repository cannot
-// be read or written, for example because a .lock file is there.
+// be read or written, for example because a .lock file is there. One that a killed process has left
+// for a ref below refs/heads/tiffany or refs/tiffany is removed when it is ten seconds old.
 std::string commit_on(const CommitRequest& request);
 
 // Whether a ref is at that commit, or at one that descends from it.
