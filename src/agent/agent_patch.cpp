@@ -30,11 +30,22 @@ Task<Preview> preview_there(AgentServices* with, std::string repository, CanvasS
   co_return preview;
 }
 
+// Another try would find the branch where this one did.
+class BranchMoved : public Error {
+ public:
+  using Error::Error;
+};
+
 Task<Committed> commit_there(AgentServices* with, CommitRequest request) {
   Committed made;
   made.message = request.message;
   made.ref = request.ref;
-  made.sha = co_await with->repositories.commit(std::move(request));
+  try {
+    made.sha = co_await with->repositories.commit(std::move(request));
+  } catch (const Error& error) {
+    if (error.code() != Errc::canvas_conflict) throw;
+    throw BranchMoved(error.code(), error.what());
+  }
   co_return made;
 }
 
@@ -170,7 +181,7 @@ Durable<std::optional<Committed>> AgentRun::commit(std::string message) {
   const auto there = [&] { return commit_there(&with_, request); };
   StepOptions options = StepOptions()
                             .recorded_as(RecordType::Commit)
-                            .retry(Retry(3, std::chrono::milliseconds(200)))
+                            .retry(Retry(6, std::chrono::milliseconds(200)).except<BranchMoved>())
                             .arguments(request.ref, request.parent, request.tree);
   try {
     co_return co_await flow_.step("commit", std::move(options), there);
@@ -186,7 +197,8 @@ Durable<void> AgentRun::merge() {
   const auto there = [&] {
     return with_.repositories.merge(ask_.repository, state_.canvas, ref(), flow_.id().text());
   };
-  const MergedCanvas merged = co_await flow_.step("merge", there);
+  const MergedCanvas merged = co_await flow_.step(
+      "merge", StepOptions().retry(Retry(6, std::chrono::milliseconds(200))), there);
   state_.canvas = merged.canvas;
   if (merged.conflicts.empty()) co_return;
   std::string text = "The branch has moved, and your changes do not fit to it. Conflicts:\n";

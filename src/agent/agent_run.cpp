@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "base/utf8.hpp"
@@ -21,6 +22,8 @@ constexpr const char* kPrompt =
     "tool: your last answer is the message of the commit, its first line in the imperative and at "
     "most 70 characters long.";
 
+// What is in the way of git, such as the lock of a process that was killed, is gone after seconds.
+const Retry kPatience(6, 200ms);
 constexpr std::size_t kLongestOutput = std::size_t{64} << 10;
 constexpr std::size_t kLongestShown = std::size_t{4} << 10;
 
@@ -148,7 +151,7 @@ Durable<Summary> AgentRun::run() {
 }
 
 Durable<void> AgentRun::begin() {
-  StepOptions options = StepOptions().recorded_as(RecordType::InstructionStart);
+  StepOptions options = StepOptions().recorded_as(RecordType::InstructionStart).retry(kPatience);
   const auto there = [&] { return begin_there(&with_, &ask_, flow_.id()); };
   const Begun begun = co_await flow_.step("instruction", std::move(options), there);
   state_.begun = true;
@@ -289,28 +292,35 @@ Durable<ToolRecord> AgentRun::run_tool(Tool& tool, const ToolCall& call) {
   now("acting", call.name);
   StepOptions options = StepOptions()
                             .recorded_as(RecordType::ToolResult)
-                            .retry(Retry(3, 100ms))
+                            .retry(kPatience)
                             .arguments(call.name, call.arguments, state_.canvas.tree);
   options.effect = tool.traits().effect == StepEffect::at_most_once ? StepEffect::at_most_once
                                                                     : StepEffect::idempotent;
+  ToolContext where;
   const auto there = [&](Attempt& attempt) {
-    ToolContext where;
     where.task = flow_.id();
     where.key = attempt.key();
     where.round = attempt.retry();
     where.repository = ask_.repository;
     where.canvas = state_.canvas;
-    return run_there(&with_, &tool, std::move(where), &call);
+    return run_there(&with_, &tool, where, &call);
   };
   ToolRecord record;
+  std::exception_ptr cancelled;
   try {
     record = co_await flow_.step("tool " + call.name, std::move(options), there);
   } catch (const StepFailed& failed) {
     record.error = failed.what();
   } catch (const StepUnknown& unknown) {
     record.error = unknown.what();
+  } catch (const DurableCancelled&) {
+    cancelled = std::current_exception();
   }
-  co_return record;
+  if (cancelled == nullptr) co_return record;
+  const auto shield = flow_.shield();
+  const auto stop = [&] { return tool.stop(where); };
+  co_await flow_.step("stop " + call.name, stop);
+  std::rethrow_exception(cancelled);
 }
 
 Durable<Summary> AgentRun::finish() {
@@ -322,9 +332,11 @@ Durable<Summary> AgentRun::finish() {
     if (!ask_.repository.empty()) {
       co_await with_.repositories.forget(ask_.repository, flow_.id().text());
     }
+    if (with_.tidy) co_await with_.tidy(flow_.id());
     co_return end;
   };
-  end = co_await flow_.step("finish", StepOptions().recorded_as(RecordType::TaskComplete), there);
+  StepOptions options = StepOptions().recorded_as(RecordType::TaskComplete).retry(kPatience);
+  end = co_await flow_.step("finish", std::move(options), there);
   Summary summary;
   summary.success = end.success;
   summary.text = state_.said;

@@ -7,6 +7,8 @@
 
 namespace tiffany::agent {
 
+Task<void> Tool::stop(ToolContext /*where*/) { co_return; }
+
 void ToolSet::add(std::shared_ptr<Tool> tool) {
   const std::string& name = tool->offer().name;
   if (name.empty()) throw Error(Errc::bad_tool, "A tool needs a name.");

@@ -1,5 +1,7 @@
 #include "app/agents.hpp"
 
+#include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -7,23 +9,47 @@
 #include "agent/config_reader.hpp"
 #include "app/small_files.hpp"
 #include "tiffany/agent/agent.hpp"
+#include "tiffany/agent/command_tool.hpp"
 #include "tiffany/agent/file_tools.hpp"
+#include "tiffany/agent/router.hpp"
 
 namespace tiffany::app {
 namespace {
 
 using agent::ConfigReader;
 
-// Of a daemon that has no model: agents bring a script.
-class NoModel final : public agent::Model {
+// Those of a file; without one agents bring a script.
+class ModelsOfFile final : public agent::Model {
  public:
-  Task<agent::Reply> ask(agent::Request, agent::Try, agent::LiveText) override {
-    throw NotRetryable(
-        "This daemon knows no model. Name one in the file of the setting `agents`, or give the "
-        "agent a script.");
-    co_return agent::Reply();
+  Task<agent::Reply> ask(agent::Request request, agent::Try attempt,
+                         agent::LiveText live) override {
+    if (router == nullptr) {
+      throw NotRetryable(
+          "This daemon knows no model. Name one in the file of the setting `agents`, or give the "
+          "agent a script.");
+    }
+    co_return co_await router->ask(std::move(request), std::move(attempt), std::move(live));
   }
+  std::unique_ptr<agent::Router> router;
 };
+
+std::string required_file(const std::string& path, const std::string& what) {
+  if (std::optional<std::string> text = read_small_file(path)) return *text;
+  throw Error(Errc::bad_argument, what + " names " + path + ", and there is no such file.");
+}
+
+exec::Secret secret_in(ConfigReader& in) {
+  exec::Secret secret;
+  in.object({"name", "file", "variable"}, [&](const std::string& name) {
+    if (name == "name") secret.name = in.text();
+    if (name == "file") secret.file = in.text();
+    if (name == "variable") secret.variable = in.text();
+  });
+  if (secret.name.empty() || secret.file.empty() == secret.variable.empty()) {
+    in.fail("needs a name, and a file or a variable that the value comes from.");
+  }
+  return secret;
+}
 
 agent::PolicyRule rule_in(ConfigReader& in) {
   agent::PolicyRule rule;
@@ -65,40 +91,75 @@ agent::BudgetLimits budget_in(ConfigReader& in) {
 }  // namespace
 
 struct Agents::Parts {
-  Parts(exec::CommandRunner& used, observe::Pal& pal) : commands(used), services(none, git) {
+  Parts(exec::CommandRunner& commands, observe::Pal& pal, const std::string& data)
+      : workshop(commands, data + "/agents"), services(models, git) {
     services.pal = &pal;
+    services.tidy = [this](Uuid task) { return workshop.forget(task); };
+    services.price = [this](const agent::Usage& usage, const std::string& model) {
+      return models.router == nullptr ? 0 : models.router->price(usage, model);
+    };
     agent::add_file_tools(services.tools);
   }
 
-  void read(const std::string& file) {
-    const std::optional<std::string> text = read_small_file(file);
-    if (!text) {
-      throw Error(Errc::bad_argument,
-                  "The setting `agents` names " + file + ", and there is no such file.");
-    }
-    ConfigReader in(file, *text);
+  void read(const std::string& path) {
+    const std::string text = required_file(path, "The setting `agents`");
+    const std::size_t slash = path.rfind('/');
+    const std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+    std::vector<std::string> manifests;
+    ConfigReader in(path, text);
     in.whole([&] {
-      in.object({"prompt", "author", "policy", "budget"}, [&](const std::string& name) {
-        if (name == "prompt") services.prompt = in.text();
-        if (name == "author") services.author = in.text();
-        if (name == "policy") services.policy = policy_in(in);
-        if (name == "budget") services.budget = budget_in(in);
-      });
+      in.object(
+          {"prompt", "author", "policy", "budget", "models", "tools", "secrets"},
+          [&](const std::string& name) {
+            if (name == "prompt") services.prompt = in.text();
+            if (name == "author") services.author = in.text();
+            if (name == "policy") services.policy = policy_in(in);
+            if (name == "budget") services.budget = budget_in(in);
+            if (name == "models") models_file = found(in.text(), directory);
+            if (name == "tools") {
+              in.array(kMostTools,
+                       [&](std::size_t) { manifests.push_back(found(in.text(), directory)); });
+            }
+            if (name == "secrets") {
+              in.array(kMostTools, [&](std::size_t) { workshop.secrets.push_back(secret_in(in)); });
+            }
+          });
     });
+    for (const std::string& each : manifests) add_tool(each, path);
+  }
+  void add_tool(const std::string& manifest, const std::string& path) {
+    try {
+      agent::add_command_tool(services.tools, agent::read_manifest(required_file(manifest, path)),
+                              workshop);
+    } catch (const Error& error) {
+      throw Error(error.code(), manifest + ": " + error.what());
+    }
+  }
+  // A relative path is one from the file that has it.
+  static std::string found(const std::string& path, const std::string& directory) {
+    return path.starts_with('/') ? path : directory + path;
   }
 
-  exec::CommandRunner& commands;
-  NoModel none;
+  static constexpr std::size_t kMostTools = 1000;
+  agent::Workshop workshop;
+  ModelsOfFile models;
+  std::string models_file;
   agent::GitRepositories git;
   agent::AgentServices services;
 };
 
-Agents::Agents(const std::string& file, const std::string& /*data*/, exec::CommandRunner& commands,
+Agents::Agents(const std::string& file, const std::string& data, exec::CommandRunner& commands,
                observe::Pal& pal)
-    : parts_(std::make_unique<Parts>(commands, pal)) {
+    : parts_(std::make_unique<Parts>(commands, pal, data)) {
   if (!file.empty()) parts_->read(file);
 }
 Agents::~Agents() = default;
+
+Task<void> Agents::open() {
+  if (!parts_->models_file.empty()) {
+    parts_->models.router = co_await agent::read_models(parts_->models_file);
+  }
+}
 
 void Agents::add(Registry& types) {
   if (types.find(agent::kAgentType) == nullptr) agent::add_agent(types, parts_->services);

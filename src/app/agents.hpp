@@ -20,6 +20,8 @@ class Agents {
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
   void add(Registry& types);
+  // Reads the models, with the files that they name. Throws as the constructor.
+  Task<void> open();
 
  private:
   struct Parts;

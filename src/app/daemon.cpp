@@ -101,6 +101,7 @@ class Daemon {
       return info && info->status < DurableStatus::completed;
     };
     api_.started_us = World::current().wall_clock_us().value_or(0);
+    co_await agents_.open();
     co_await doors_.open(access_);
     make_first_token();
     co_await scope([this](Scope& all) -> Task<void> {

@@ -119,6 +119,8 @@ class AgentServices {
   Scrubber secrets{};          // taken out of what tools and models say
   // What a call costs, in millionths of a dollar; without it money is not counted.
   std::function<std::int64_t(const Usage&, const std::string& model)> price{};
+  // Called by the last step of a task, perhaps again after a crash: what its tools left goes.
+  std::function<Task<void>(Uuid task)> tidy{};
   observe::Pal* pal = nullptr;  // told of what the log does not have: pieces of replies
 };
 

@@ -66,6 +66,8 @@ class Tool {
   // What the model has to be told of is an answer; what is thrown fails the attempt, and another
   // one is made.
   virtual Task<ToolAnswer> run(ToolContext where, std::string arguments) = 0;
+  // The task was cancelled while that call was made: what it began ends, and is waited for no more.
+  virtual Task<void> stop(ToolContext where);
 };
 
 class ToolSet {
