@@ -147,7 +147,7 @@ Tree tree_of_commit(git_repository* repository, const std::string& id) {
 
 bool remove_old_lock(git_repository* repository, const std::string& ref) {
   if (!ref.starts_with("refs/tiffany/") && !ref.starts_with("refs/heads/tiffany/")) return false;
-  constexpr std::int64_t kOldSeconds = 10;
+  constexpr std::int64_t kOldSeconds = 3;
   World& world = World::current();
   const std::optional<std::int64_t> now = world.wall_clock_us();
   const std::string lock = git_repository_commondir(repository) + ref + ".lock";
