@@ -33,7 +33,7 @@ Task<Response> ask_on(AnyStream& stream, Request request, std::size_t longest = 
 //   for (std::string piece; !(piece = co_await answer.read()).empty();) print(piece);
 class StreamedAnswer {
  public:
-  // Asks, and reads the head. Throws as fetch().
+  // Asks, and reads the head; answers 1xx before it are skipped. Throws as fetch().
   static Task<StreamedAnswer> open(AnyStream stream, Request request);
   StreamedAnswer(StreamedAnswer&& from) noexcept;
   StreamedAnswer& operator=(StreamedAnswer&& from) noexcept;
