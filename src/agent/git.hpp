@@ -60,7 +60,7 @@ git_oid oid_of(std::string_view id);
 std::string text_of(const git_oid& id);
 
 // A process that was killed while it moved a ref leaves a .lock file. Nobody but an agent moves
-// refs/tiffany/ and refs/heads/tiffany/: a lock there that is older than ten seconds is removed.
+// refs/tiffany/ and refs/heads/tiffany/: a lock there that is older than three seconds is removed.
 // True: it was, and what failed with GIT_ELOCKED may be tried again.
 bool remove_old_lock(git_repository* repository, const std::string& ref);
 // Does that for a `call` that gives the code of libgit2.

@@ -51,7 +51,7 @@ std::string commit_id(const CommitRequest& request);
 // that one first), or is a branch that somebody has checked out, in any working tree, which is
 // never moved; bad_argument for a request with mistakes; canvas_failed when the repository cannot
 // be read or written, for example because a .lock file is there. One that a killed process has left
-// for a ref below refs/heads/tiffany or refs/tiffany is removed when it is ten seconds old.
+// for a ref below refs/heads/tiffany or refs/tiffany is removed when it is three seconds old.
 std::string commit_on(const CommitRequest& request);
 
 // Whether a ref is at that commit, or at one that descends from it.
