@@ -12,10 +12,6 @@
 #include <cstring>
 #include <string_view>
 
-// Its search for leaks is a ptrace, which a sandbox refuses.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
-
 namespace tiffany::escape {
 namespace {
 
@@ -49,6 +45,7 @@ int run(std::string_view which) {
   }
   for (const Attempt& each : all) {
     if (which == each.name) return each.run() ? 0 : 1;
+    if (each.proof == Proof::apart) continue;
     const bool proof =
         each.proof == Proof::everybody || (each.proof == Proof::root && getuid() == 0);
     if (which != "all" && (which != "proofs" || !proof)) continue;

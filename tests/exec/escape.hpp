@@ -9,7 +9,8 @@
 namespace tiffany::escape {
 
 // Where an attempt succeeds without a sandbox: otherwise the test could not fail.
-enum class Proof { everybody, root, none };
+// `apart`: it ends the command that tries it, and is run by its name only.
+enum class Proof { everybody, root, none, apart };
 
 struct Attempt {
   const char* name;

@@ -196,7 +196,6 @@ class SandboxTest : public ExecTest {
         [&](CommandSpec& spec, const Prey&) {
           if (!spec.sandbox) return;
           spec.sandbox->read = {at("shelf")};
-          spec.limits.processes = 24;
           spec.limits.file_bytes = std::uint64_t{3} << 19;
         },
         in_sandbox(level, {at("inside/escape"), which}));
@@ -267,6 +266,18 @@ TEST_F(SandboxTest, WithAllOfProcOtherProcessesStayClosedAndOnlyTheirWordsAreRea
     EXPECT_EQ(end_of(each), "exit code 1") << each;
   }
   EXPECT_EQ(end_of("read_command_line"), "exit code 0");
+}
+
+TEST_F(SandboxTest, ACommandWithTooManyProcessesIsKilledWithAllOfThem) {
+  for (int level = 2; level <= highest(); ++level) {
+    CommandSpec spec = in_sandbox(level, {at("inside/escape"), "fork_many"});
+    spec.limits.processes = 100;
+    EXPECT_EQ(run(id_of("enough" + std::to_string(level)), spec).text(), "exit code 0");
+    spec.limits.processes = 24;
+    const CommandResult end = run(id_of("too many" + std::to_string(level)), spec);
+    EXPECT_EQ(end.end, CommandEnd::signalled);
+    EXPECT_NE(end.text().find("where 24 are allowed"), std::string::npos) << end.text();
+  }
 }
 
 TEST_F(SandboxTest, ACommandThatReachesTheForkerHasNothingBegunThere) {

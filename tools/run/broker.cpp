@@ -270,19 +270,7 @@ Broker::Answer Broker::change_file(const Call& call) const {
   }
 }
 
-// What was granted is counted, what ended is not: the count is made anew when the limit is near.
-Broker::Answer Broker::one_more() {
-  if (known_ >= most_) {
-    known_ = 0;
-    for (const Process& each : descendants()) known_ += threads_of(each.id);
-  }
-  if (known_ >= most_) return {EAGAIN};
-  ++known_;
-  return {0, true};
-}
-
-Broker::Answer Broker::judge(const Call& call) {
-  if (call.number == SYS_clone || call.number == kFork || call.number == kVfork) return one_more();
+Broker::Answer Broker::judge(const Call& call) const {
   switch (call.number) {
     case SYS_prlimit64:
     case SYS_sched_setaffinity:

@@ -159,19 +159,18 @@ std::string path_within(const Reachable& reach, std::string_view path) {
   return left.empty() ? "/usr/local/bin:/usr/bin:/bin" : left;
 }
 
-exec::CommandLimits limits_of(const exec::CommandSpec& spec, bool counted) {
+exec::CommandLimits limits_of(const exec::CommandSpec& spec) {
   exec::CommandLimits limits = spec.limits;
-  if (spec.sandbox_level() <= 0) return limits;
+  const int level = spec.sandbox_level();
+  if (level <= 0) return limits;
   constexpr std::uint64_t kOpenFiles = 4096;
   constexpr std::uint64_t kFileBytes = std::uint64_t{16} << 30;
   constexpr std::uint64_t kProcessesOfUser = 4096;
   if (!limits.open_files) limits.open_files = kOpenFiles;
   if (!limits.file_bytes) limits.file_bytes = kFileBytes;
-  if (counted) {
-    limits.processes.reset();
-  } else if (!limits.processes) {
-    limits.processes = kProcessesOfUser;
-  }
+  // From level 2 on the supervisor counts those of the command; this bounds what it has not seen.
+  const std::uint64_t wanted = limits.processes.value_or(kProcessesOfUser);
+  limits.processes = level == 1 ? wanted : std::max(wanted, kProcessesOfUser);
   return limits;
 }
 
@@ -210,6 +209,7 @@ Message receive_message(int from) {
     std::memcpy(&fd, CMSG_DATA(about), sizeof fd);
     got.fd = Fd(fd);
   }
+  got.later = size < 0 && (errno == EAGAIN || errno == EINTR);
   if (size <= 0) return got;
   got.what = text[0];
   got.text.assign(text.data() + 1, static_cast<std::size_t>(size) - 1);

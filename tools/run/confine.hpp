@@ -41,9 +41,8 @@ std::vector<std::string> basic_paths(bool network);
 // PATH of the program, without directories that the command cannot read: a shell stops at the first
 // program of a name, also when it may not start that one.
 std::string path_within(const Reachable& reach, std::string_view path);
-// The limits of the command, with those that a sandbox has by default. `counted`: the processes of
-// the command are counted by the supervisor.
-exec::CommandLimits limits_of(const exec::CommandSpec& spec, bool counted);
+// The limits of the command, with those that a sandbox has by default.
+exec::CommandLimits limits_of(const exec::CommandSpec& spec);
 
 // Messages from the process that makes the command to its supervisor.
 inline constexpr char kListener = 'l';  // the descriptor of the filter comes with it
@@ -51,7 +50,8 @@ inline constexpr char kProblem = 'p';   // a sentence: the command was not start
 inline constexpr char kStatus = 'e';    // its end, as waitpid() has it
 bool send_message(int to, char what, const void* bytes, std::size_t size, int fd) noexcept;
 struct Message {
-  char what = 0;  // zero: there is none
+  char what = 0;       // zero: there is none
+  bool later = false;  // but there may be one
   std::string text{};
   Fd fd{};
 };

@@ -238,7 +238,7 @@ Launched launch(const Launch& how) {
   for (bool notify = how.reach != nullptr && has_notify();; notify = false) {
     std::optional<Confinement> confinement;
     if (how.reach != nullptr) confinement.emplace(*how.reach, notify, how.tell);
-    const exec::CommandLimits limits = limits_of(spec, notify);
+    const exec::CommandLimits limits = limits_of(spec);
     const Orders orders{how,          limits,           confinement ? &*confinement : nullptr,
                         words.data(), variables.data(), places,
                         script,       getpid()};

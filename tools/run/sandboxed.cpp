@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "bubble.hpp"
 #include "filter.hpp"
 #include "forget.hpp"
+#include "processes.hpp"
 #include "sandbox_probe.hpp"
 
 namespace tiffany::supervisor {
@@ -20,6 +22,20 @@ namespace {
 
 constexpr std::int64_t kLongestMs = std::int64_t{24} * 60 * 60 * 1000;
 constexpr std::uint64_t kProcesses = 512;
+// A superuser has no other limit, and makes a few hundred processes in this time.
+constexpr std::int64_t kCensusMs = 50;
+constexpr int kFullCensus = 20;  // every so many times, whatever the machine says
+
+// Of the whole machine; the largest number: nobody knows.
+std::uint64_t threads_of_machine() {
+  try {
+    const std::string text = read_all(AT_FDCWD, "/proc/loadavg", 4096).value_or("");
+    const std::size_t slash = text.find('/');
+    if (slash != std::string::npos) return std::strtoull(text.c_str() + slash + 1, nullptr, 10);
+  } catch (const Refusal&) {  // then everything is counted
+  }
+  return ~std::uint64_t{0};
+}
 
 std::string bubble_for(const Reachable& reach, const CommandDirectory& directory) {
   if (reach.level < 3) return "";
@@ -38,7 +54,8 @@ Sandboxed::Sandboxed(const exec::CommandSpec& spec, const CommandDirectory& dire
     : spec_(spec),
       reach_(reachable_by(spec, directory)),
       bwrap_(bubble_for(reach_, directory)),
-      broker_(reach_.write, spec.limits.processes.value_or(kProcesses)) {}
+      broker_(reach_.write),
+      most_(spec.limits.processes.value_or(kProcesses)) {}
 
 std::int64_t Sandboxed::timeout_ms() const noexcept {
   return spec_.timeout_ms > 0 || level() == 0 ? spec_.timeout_ms : kLongestMs;
@@ -96,6 +113,26 @@ Launched Sandboxed::start_bubble(const std::vector<std::string>& environment, in
   return launch(how);
 }
 
+void Sandboxed::begin_census(std::int64_t now_ms) {
+  if (level() < 2) return;
+  census_ms_ = now_ms + kCensusMs;
+  fewest_ = threads_of_machine();
+}
+
+// Looking at every process takes a hundred times as long as asking how many there are: that is done
+// when the machine has so many more that the command could have too many.
+std::string Sandboxed::too_many(std::int64_t now_ms) {
+  census_ms_ = now_ms + kCensusMs;
+  const std::uint64_t all = threads_of_machine();
+  fewest_ = std::min(fewest_, all);
+  if (all - fewest_ < most_ / 2 && ++censuses_ % kFullCensus != 0) return "";
+  std::uint64_t count = 0;
+  for (const Process& each : descendants()) count += threads_of(each.id);
+  if (count <= most_) return "";
+  return "The command had " + std::to_string(count) + " processes and threads, where " +
+         std::to_string(most_) + " are allowed (CommandLimits::processes), and was killed.";
+}
+
 std::array<pollfd, 2> Sandboxed::waits() const noexcept {
   return {{{broker_.fd(), POLLIN, 0}, {control_.get(), POLLIN, 0}}};
 }
@@ -113,7 +150,7 @@ void Sandboxed::hear() {
   while (control_.get() >= 0) {
     Message message = receive_message(control_.get());
     if (message.what == 0) {
-      if (errno != EAGAIN && errno != EINTR) control_.close();
+      if (!message.later) control_.close();
       return;
     }
     if (message.what == kListener) broker_.listen(std::move(message.fd));

@@ -35,6 +35,12 @@ class Sandboxed {
   std::optional<int> status();
   // Not empty: bwrap was started, but the command was not.
   std::string problem();
+  // When the processes of the command are looked at next; -1: they are not. In milliseconds of
+  // CLOCK_MONOTONIC.
+  std::int64_t census_ms() const noexcept { return census_ms_; }
+  void begin_census(std::int64_t now_ms);
+  // A sentence when there are more than the command may have.
+  std::string too_many(std::int64_t now_ms);
   // The first process of level 3 belongs to the sandbox, and the command does not hear of it.
   bool has_outer_process() const noexcept { return reach_.level >= 3; }
 
@@ -48,6 +54,10 @@ class Sandboxed {
   Broker broker_;
   Fd control_{};
   bool entered_ = false;
+  std::uint64_t most_;  // processes and threads
+  std::int64_t census_ms_ = -1;
+  int censuses_ = 0;
+  std::uint64_t fewest_ = ~std::uint64_t{0};  // threads of the machine, that were seen
   std::optional<int> status_{};
   std::string problem_{};
 };

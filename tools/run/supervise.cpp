@@ -107,10 +107,12 @@ class Watch {
     }
     command_ = launched.process;
     const std::int64_t begun = monotonic_ms();
+    sandbox_.begin_census(begun);
     if (sandbox_.timeout_ms() > 0) due_ = begun + sandbox_.timeout_ms();
     while (!ended_) {
       wait_for_something();
       if (!ended_ && due_ >= 0 && monotonic_ms() >= due_) time_is_over();
+      look_for_crowd();
     }
     end_the_rest();
     keep_artifacts(directory_, spec_, result_);
@@ -128,9 +130,13 @@ class Watch {
                                {err_.ours.get(), POLLIN, 0},
                                more[0],
                                more[1]}};
+    std::int64_t next = due_;
+    const std::int64_t census = crowd_.empty() ? sandbox_.census_ms() : -1;
+    if (census >= 0 && (next < 0 || census < next)) next = census;
     int most = -1;
-    if (due_ >= 0)
-      most = static_cast<int>(std::clamp<std::int64_t>(due_ - monotonic_ms(), 0, 1 << 30));
+    if (next >= 0) {
+      most = static_cast<int>(std::clamp<std::int64_t>(next - monotonic_ms(), 0, 1 << 30));
+    }
     if (poll(all.data(), all.size(), most) < 0 && errno != EINTR) refuse("wait for", "its command");
     sandbox_.attend({all[3], all[4]});
     out_.take(std::size_t{1} << 20);
@@ -168,6 +174,16 @@ class Watch {
     send(all, SIGTERM);
     send(descendants(), SIGCONT);  // one that is stopped would not hear the other
     due_ = monotonic_ms() + std::max<std::int64_t>(spec_.grace_ms, 0);
+  }
+
+  // Killed at once: whatever makes processes without end does not end by itself.
+  void look_for_crowd() {
+    if (ended_ || !crowd_.empty() || sandbox_.census_ms() < 0) return;
+    const std::int64_t now = monotonic_ms();
+    if (now >= sandbox_.census_ms()) crowd_ = sandbox_.too_many(now);
+    if (crowd_.empty()) return;
+    kill(command_, SIGKILL);
+    send(descendants(), SIGKILL);
   }
 
   void time_is_over() {
@@ -218,7 +234,11 @@ class Watch {
           "The supervisor of the command was told to end by a signal that is not of Tiffany, as "
           "when the machine is shut down; the command was ended with it.";
     }
-    if (why_ == Why::nothing && !sandbox_.problem().empty()) {
+    if (!crowd_.empty() && why_ == Why::nothing) {
+      result_.end = CommandEnd::signalled;
+      result_.signal = SIGKILL;
+      result_.why += crowd_;
+    } else if (why_ == Why::nothing && !sandbox_.problem().empty()) {
       result_.end = CommandEnd::not_started;
       result_.why = sandbox_.problem();
     }
@@ -251,6 +271,7 @@ class Watch {
   std::int64_t due_ = -1;
   Why why_ = Why::nothing;
   bool ended_ = false;
+  std::string crowd_;  // not empty: there were too many processes
   int status_ = 0;
   CommandResult result_;
 };

@@ -50,8 +50,8 @@ class CommandLimits {
   std::optional<std::uint64_t> memory_bytes{};
   std::optional<std::uint64_t> file_bytes{};
   std::optional<std::uint64_t> open_files{};
-  // Of the user, not of the command alone; from level 2 of a sandbox on processes and threads of
-  // the command.
+  // Of the user, not of the command alone. From level 2 of a sandbox on: processes and threads of
+  // the command, looked at twenty times a second; a command that has more is killed.
   std::optional<std::uint64_t> processes{};
 };
 TIFFANY_JSON(CommandLimits, cpu_seconds, memory_bytes, file_bytes, open_files, processes);
@@ -179,7 +179,9 @@ inline std::string_view name_of(CommandEnd end) noexcept {
 
 inline std::string CommandResult::text() const {
   if (end == CommandEnd::exited) return "exit code " + std::to_string(code);
-  if (end == CommandEnd::signalled) return "killed by signal " + std::to_string(signal);
+  if (end == CommandEnd::signalled && why.empty()) {
+    return "killed by signal " + std::to_string(signal);
+  }
   return why.empty() ? std::string(name_of(end)) : why;
 }
 

@@ -54,7 +54,7 @@ struct SandboxProbe {
   int level = 0;          // the highest
   int landlock_abi = 0;   // zero: the kernel has none
   bool seccomp = false;   // filters
-  bool notify = false;    // filters that ask the supervisor; without it chmod and the like fail
+  bool notify = false;    // filters that ask the supervisor; without, chmod and the like fail
   std::string bwrap{};    // the path of bubblewrap; empty: it cannot be used
   std::string missing{};  // sentences on what the higher levels need; empty: nothing
 };
