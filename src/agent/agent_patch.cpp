@@ -151,7 +151,7 @@ Durable<AgentRun::Patch> AgentRun::settle_patch() {
           co_await ask_person(action, "A patch is to be committed to " + to + ".", preview.diff);
       if (!answer) co_return Patch::settled;
       if (answer->verdict != Verdict::approve) {
-        say(Message::user("The patch was not approved. " + answer->comment));
+        say(Message::user(kNotApproved + answer->comment));
         co_return Patch::again;
       }
     }

@@ -72,6 +72,8 @@ Task<Begun> begin_there(AgentServices* with, const Instruction* ask, Uuid task) 
   begun.instruction = ask->instruction;
   begun.tools = with->tools.digest();
   begun.policy = with->policy.digest();
+  begun.prompt = with->prompt.empty() ? kPrompt : with->prompt;
+  begun.offers = with->tools.offers();
   if (!ask->repository.empty()) {
     begun.canvas = co_await with->repositories.open(ask->repository, ask->base, task.text());
   }
@@ -128,6 +130,16 @@ Task<ToolRecord> run_there(AgentServices* with, Tool* tool, ToolContext where,
 
 }  // namespace
 
+Message message_of(const ToolRecord& record) {
+  std::string text = record.output;
+  if (record.error && text.empty()) {
+    text = *record.error;
+  } else if (record.error) {
+    text = "[" + *record.error + "]\n" + text;
+  }
+  return Message::tool(record.call, std::move(text));
+}
+
 Durable<Summary> AgentRun::run() {
   if (!ask_.script.empty()) {
     script_ = std::make_unique<PlanFile>(Script::parse(ask_.script, "the script of the agent"));
@@ -139,7 +151,7 @@ Durable<Summary> AgentRun::run() {
     for (const ToolCall& call : thought.calls) co_await act(call);
     if (thought.calls.empty()) {
       if (thought.stop == Stop::length) {
-        say(Message::user("Your reply was cut off. Go on where it ended."));
+        say(Message::user(kCutOff));
       } else {
         const Patch patch = co_await settle_patch();
         if (patch == Patch::settled) break;
@@ -159,7 +171,7 @@ Durable<void> AgentRun::begin() {
   state_.base_tree = begun.canvas.tree;
   state_.limits = tighter(with_.budget, ask_.budget);
   state_.began_us = flow_.now().time_since_epoch().count();
-  say(Message::system(with_.prompt.empty() ? kPrompt : with_.prompt));
+  say(Message::system(begun.prompt));
   say(Message::user(begun.instruction));
 }
 
@@ -264,9 +276,8 @@ Durable<void> AgentRun::act(const ToolCall& call) {
   note(state_.met, tool->traits());
   if (!record.canvas.tree.empty()) state_.canvas = record.canvas;
   state_.spent.bytes += static_cast<std::int64_t>(record.output.size());
-  std::string text = record.output;
-  if (record.error) text = "[" + *record.error + "]\n" + text;
-  Message message = Message::tool(call.id, std::move(text));
+  Message message = message_of(record);
+  message.call_id = call.id;
   message.tainted = tool->traits().untrusted;
   say(std::move(message));
 }
@@ -281,7 +292,7 @@ Durable<void> AgentRun::turn_down(const ToolCall& call, std::string why) {
   // The name of a tool is the model's, and may be anything.
   const ToolRecord told =
       co_await flow_.step("tool refused", StepOptions().recorded_as(RecordType::ToolResult), here);
-  say(Message::tool(call.id, told.error.value_or("")));
+  say(message_of(told));
 }
 
 Durable<ToolRecord> AgentRun::run_tool(Tool& tool, const ToolCall& call) {

@@ -19,8 +19,11 @@ struct Begun {  // InstructionStart
   CanvasState canvas{};
   std::string tools{};  // digests of what the operator chose
   std::string policy{};
+  // What the model was told of, so that the log can be read without the operator's files.
+  std::string prompt{};
+  std::vector<ToolOffer> offers{};
 };
-TIFFANY_JSON(Begun, instruction, canvas, tools, policy);
+TIFFANY_JSON(Begun, instruction, canvas, tools, policy, prompt, offers);
 
 struct Thought {  // LLMPlan
   std::string plan{};
@@ -45,6 +48,11 @@ struct ToolRecord {  // ToolResult
   CanvasState canvas{};
 };
 TIFFANY_JSON(ToolRecord, tool, output, error, call, exit, level, canvas);
+// As the model is told of it.
+Message message_of(const ToolRecord& record);
+
+inline constexpr const char* kCutOff = "Your reply was cut off. Go on where it ended.";
+inline const std::string kNotApproved = "The patch was not approved. ";
 
 struct Preview {  // PatchPreview
   std::string diff{};

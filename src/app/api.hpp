@@ -188,6 +188,7 @@ Task<http::Response> list_tasks(ApiCall& call);
 Task<http::Response> start_task(ApiCall& call);
 Task<http::Response> show_task(ApiCall& call);
 Task<http::Response> task_records(ApiCall& call);
+Task<http::Response> task_transcript(ApiCall& call);
 Task<http::Response> task_result(ApiCall& call);
 Task<http::Response> signal_task(ApiCall& call);
 Task<http::Response> update_task(ApiCall& call);

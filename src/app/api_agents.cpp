@@ -2,9 +2,13 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "app/api.hpp"
 #include "tiffany/agent/agent.hpp"
+#include "tiffany/agent/what_if.hpp"
 #include "tiffany/core/world.hpp"
 
 namespace tiffany::app {
@@ -84,5 +88,29 @@ Task<Response> decide_agent(ApiCall& call, Uuid task) {
                           out.end_object();
                         }));
 }
+
+namespace calls {
+
+// Of agents that have ended, too: from the log.
+Task<Response> task_transcript(ApiCall& call) {
+  constexpr std::size_t kPage = 1000;
+  constexpr std::size_t kMostRecords = 100'000;
+  Host& host = call.api.parts.host;
+  const Uuid id = call.task();
+  if (!is_agent(host, id)) throw HttpError(404, "Task " + id.text() + " is no agent.");
+  std::vector<std::string> lines;
+  std::uint64_t after = 0;
+  while (lines.size() < kMostRecords) {
+    std::vector<std::string> page = host.records(id, after, kPage);
+    if (page.empty()) break;
+    after = wal::view_of(page.back()).seq;
+    for (std::string& line : page) lines.push_back(std::move(line));
+  }
+  const agent::RecordedRun run = agent::recorded_run(
+      lines, [&](std::string_view value) { return host.store().value_of(value); });
+  co_return json_answer(200, to_json(run));
+}
+
+}  // namespace calls
 
 }  // namespace tiffany::app

@@ -110,6 +110,7 @@ Task<int> run(Cli& cli);
 Task<int> agent(Cli& cli);
 Task<int> diff(Cli& cli);
 Task<int> budget(Cli& cli);
+Task<int> what_if(Cli& cli);
 Task<int> plan_check(Cli& cli);
 Task<int> plan_graph(Cli& cli);
 Task<int> plan_ls(Cli& cli);

@@ -1,4 +1,6 @@
 // Commands about agents.
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -6,7 +8,10 @@
 #include "app/small_files.hpp"
 #include "base/shown_text.hpp"
 #include "tiffany/agent/agent.hpp"
+#include "tiffany/agent/plan_file.hpp"
+#include "tiffany/agent/router.hpp"
 #include "tiffany/agent/script.hpp"
+#include "tiffany/agent/what_if.hpp"
 #include "tiffany/core/world.hpp"
 
 namespace tiffany::app {
@@ -24,19 +29,52 @@ std::int64_t amount_of(const Given& given, const char* option) {
   }
 }
 
-std::string script_of(const Given& given) {
-  if (!given.has("--script")) return "";
-  const std::string path = given.text("--script");
+// The text of the file that an option names, which `check` may refuse; empty without the option.
+template <class Check>
+std::string file_of(const Given& given, const char* option, const Check& check) {
+  if (!given.has(option)) return "";
+  const std::string path = given.text(option);
   std::string problem = "There is no file " + path + ".";
   try {
     if (std::optional<std::string> text = read_small_file(path, kLongestScript)) {
-      static_cast<void>(agent::Script::parse(*text, path));
+      check(*text, path);
       return *text;
     }
   } catch (const Error& error) {
     problem = error.what();
   }
   throw CliFailure{ends::kUsage, problem};
+}
+
+std::string script_of(const Given& given) {
+  return file_of(given, "--script", [](const std::string& text, const std::string& path) {
+    static_cast<void>(agent::Script::parse(text, path));
+  });
+}
+
+Task<std::unique_ptr<agent::Model>> model_of(const Given& given) {
+  if (given.has("--script") == given.has("--models")) {
+    throw CliFailure{ends::kUsage, "Say --script FILE or --models FILE: whom to ask."};
+  }
+  if (given.has("--script")) {
+    co_return std::make_unique<agent::PlanFile>(agent::Script::parse(script_of(given)));
+  }
+  std::string problem;
+  try {
+    co_return co_await agent::read_models(given.text("--models"));
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  throw CliFailure{ends::kUsage, problem};
+}
+
+// "Then it said: ...", and what it called.
+void print_decision(const Cli& cli, const std::string& who, const agent::Message& said) {
+  cli.out.text(who + ": " + detail::shown(said.text) + "\n");
+  for (const agent::ToolCall& call : said.calls) {
+    cli.out.text("  " + detail::shown(call.name + " " + call.arguments) + "\n");
+  }
+  if (said.calls.empty()) cli.out.text("  calls no tool\n");
 }
 
 // The daemon may work in another directory than this program.
@@ -163,6 +201,30 @@ Task<int> budget(Cli& cli) {
   cli.out.field("spent", view["spent"].raw());
   cli.out.field("limits", view["limits"].raw());
   co_return ends::kDone;
+}
+
+Task<int> what_if(Cli& cli) {
+  const std::unique_ptr<agent::Model> model = co_await model_of(cli.given);
+  const std::string prompt =
+      file_of(cli.given, "--prompt", [](const std::string&, const std::string&) {});
+  const Json said =
+      co_await cli.client.get("/tasks/" + segment_of(cli.given.text("TASK")) + "/transcript");
+  agent::RecordedRun run = from_json<agent::RecordedRun>(said.raw());
+  const agent::WhatIf found =
+      co_await agent::what_if(std::move(run), *model, prompt, cli.given.text("--model", ""));
+  if (!found.difference) {
+    cli.out.text("No difference in " + std::to_string(found.turns) + " turns.\n");
+    co_return ends::kDone;
+  }
+  const agent::WhatIf::Difference& at = *found.difference;
+  cli.out.text("The first difference is in turn " + std::to_string(at.turn) + ".\n");
+  print_decision(cli, "recorded", at.recorded);
+  if (at.problem.empty()) {
+    print_decision(cli, "now", at.other);
+  } else {
+    cli.out.text("now: no reply. " + detail::shown(at.problem) + "\n");
+  }
+  co_return ends::kDiverged;
 }
 
 }  // namespace verb

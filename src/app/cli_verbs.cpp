@@ -318,6 +318,16 @@ void add_agent_verbs(std::vector<Verb>& all) {
                   {"--tool-runs", "N", "runs of tools"},
                   {"--bytes", "N", "bytes that tools answer"}},
                  verb::budget});
+  all.push_back(
+      {"what-if",
+       group,
+       "the log of an agent under another model: its first decision that differs",
+       {kTask},
+       {{"--script", "FILE", "replies from a file"},
+        {"--models", "FILE", "models to ask, as the setting agents names them"},
+        {"--model", "NAME", "which of them; without it the first"},
+        {"--prompt", "FILE", "what the model is told first, instead of what is recorded"}},
+       verb::what_if});
 }
 
 }  // namespace

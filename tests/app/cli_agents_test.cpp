@@ -98,5 +98,25 @@ TEST_F(CliAgents, ABudgetThatIsUsedUpIsRaised) {
   EXPECT_EQ(depot("cancel --yes " + id).status, 0);
 }
 
+TEST_F(CliAgents, WhatIfNamesTheFirstDecisionThatDiffers) {
+  const std::string repo = repository();
+  const std::string id = begin(repo);
+  ASSERT_TRUE(shows("budget " + id, "awaiting approval"));
+  EXPECT_EQ(depot("approve " + id).status, 0);
+  EXPECT_EQ(depot("result --wait " + id).status, 0);
+  const std::string same = file("fix.json", kFix);
+  const CliSaid none = depot("what-if " + id + " --script " + same);
+  EXPECT_EQ(none.out, "No difference in 3 turns.\n") << none.err;
+  EXPECT_EQ(none.status, 0);
+  std::string changed = kFix;
+  changed.replace(changed.find("return 0"), 8, "return 7");
+  const CliSaid other = depot("what-if " + id + " --script " + file("other.json", changed));
+  EXPECT_EQ(other.status, 10);
+  EXPECT_NE(other.out.find("The first difference is in turn 2."), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("return 7"), std::string::npos) << other.out;
+  EXPECT_EQ(depot("what-if " + id).status, 2) << "nobody to ask";
+  EXPECT_EQ(depot("what-if " + started("naps") + " --script " + same).status, 4) << "no agent";
+}
+
 }  // namespace cli_agents_test
 }  // namespace tiffany::daemon_tests

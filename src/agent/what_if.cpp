@@ -1,0 +1,151 @@
+#include "tiffany/agent/what_if.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "agent/agent_run.hpp"
+#include "tiffany/base/canonical_json.hpp"
+#include "tiffany/base/error.hpp"
+#include "tiffany/wal/record.hpp"
+
+namespace tiffany::agent {
+namespace {
+
+using wal::RecordType;
+
+// The members of a record that are looked at; values as they are recorded.
+struct RunRecord {
+  std::string of;
+  std::optional<std::string> result;
+};
+
+RunRecord run_record(const wal::RecordView& view) {
+  RunRecord record;
+  const std::string object = "{" + std::string(view.payload) + "}";
+  JsonReader in(object);
+  in.begin_object();
+  for (std::string name; in.next_member(name);) {
+    if (name == "of") {
+      record.of = in.string();
+    } else if (name == "result" || name == "value") {
+      record.result = std::string(in.raw());
+    } else {
+      in.raw();
+    }
+  }
+  return record;
+}
+
+RunEvent event_of(bool decided, Message message) {
+  RunEvent event;
+  event.decided = decided;
+  event.message = std::move(message);
+  return event;
+}
+
+void add_thought(RecordedRun& run, const Thought& thought) {
+  Message message = Message::assistant(thought.plan, thought.calls);
+  message.tainted = thought.tainted;
+  run.events.push_back(event_of(true, std::move(message)));
+  if (thought.calls.empty() && thought.stop == Stop::length) {
+    run.events.push_back(event_of(false, Message::user(kCutOff)));
+  }
+}
+
+// "{}" for what is no JSON: then texts are compared.
+std::string comparable(const std::string& arguments) {
+  try {
+    return canonical_json(arguments);
+  } catch (const Error&) {
+    return arguments;
+  }
+}
+
+bool same_decision(const Message& a, const Message& b) {
+  return std::equal(a.calls.begin(), a.calls.end(), b.calls.begin(), b.calls.end(),
+                    [](const ToolCall& x, const ToolCall& y) {
+                      return x.name == y.name && comparable(x.arguments) == comparable(y.arguments);
+                    });
+}
+
+// None: the sentence says why.
+Task<std::optional<Message>> decision_of(Model* model, const Request* request, int turn,
+                                         std::string* problem) {
+  Try attempt;
+  attempt.key = "what-if " + std::to_string(turn);
+  try {
+    const Reply reply = co_await model->ask(*request, attempt, LiveText());
+    co_return reply.message;
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    *problem = error.what();
+  }
+  co_return std::nullopt;
+}
+
+}  // namespace
+
+RecordedRun recorded_run(const std::vector<std::string>& lines,
+                         const std::function<std::string(std::string_view)>& value_of) {
+  RecordedRun run;
+  bool begun = false;
+  for (const std::string& line : lines) {
+    const wal::RecordView view = wal::view_of(line);
+    const RunRecord record = run_record(view);
+    if (!record.result) continue;
+    const auto value = [&] { return value_of(*record.result); };
+    if (view.type == RecordType::InstructionStart) {
+      const auto start = from_json<Begun>(value());
+      run.instruction = start.instruction;
+      run.prompt = start.prompt;
+      run.tools = start.offers;
+      begun = true;
+    } else if (view.type == RecordType::LLMPlan) {
+      add_thought(run, from_json<Thought>(value()));
+    } else if (view.type == RecordType::ToolResult) {
+      run.events.push_back(event_of(false, message_of(from_json<ToolRecord>(value()))));
+    } else if (view.type == RecordType::Approval && record.of.starts_with("approve commit")) {
+      const auto answer = from_json<Answer>(value());
+      if (answer.verdict == Verdict::approve) continue;
+      run.events.push_back(event_of(false, Message::user(kNotApproved + answer.comment)));
+    }
+  }
+  if (begun) return run;
+  throw Error(Errc::bad_argument,
+              "This task has no record of an instruction: it is no agent, or has not begun.");
+}
+
+Task<WhatIf> what_if(RecordedRun run, Model& model, std::string prompt, std::string name) {
+  WhatIf found;
+  Request request;
+  request.model = std::move(name);
+  request.tools = run.tools;
+  request.messages.push_back(Message::system(prompt.empty() ? run.prompt : std::move(prompt)));
+  request.messages.push_back(Message::user(run.instruction));
+  for (const RunEvent& event : run.events) {
+    if (!event.decided) {
+      request.messages.push_back(event.message);
+      continue;
+    }
+    ++found.turns;
+    std::string problem;
+    const std::optional<Message> other =
+        co_await decision_of(&model, &request, found.turns, &problem);
+    if (!other || !same_decision(event.message, *other)) {
+      WhatIf::Difference difference;
+      difference.turn = found.turns;
+      difference.recorded = event.message;
+      if (other) difference.other = *other;
+      difference.problem = std::move(problem);
+      found.difference = std::move(difference);
+      break;
+    }
+    // As it was said: the answers of tools name their questions by the ids of then.
+    request.messages.push_back(event.message);
+  }
+  co_return found;
+}
+
+}  // namespace tiffany::agent
