@@ -200,12 +200,15 @@ Durable<void> AgentRun::merge() {
   const MergedCanvas merged = co_await flow_.step(
       "merge", StepOptions().retry(Retry(6, std::chrono::milliseconds(200))), there);
   state_.canvas = merged.canvas;
-  if (merged.conflicts.empty()) co_return;
+  if (!merged.conflicts.empty()) say(message_of(merged));
+}
+
+Message message_of(const MergedCanvas& merged) {
   std::string text = "The branch has moved, and your changes do not fit to it. Conflicts:\n";
   for (const std::string& each : merged.conflicts) text += each + "\n";
   Message message = Message::user(std::move(text));
   message.tainted = true;
-  say(std::move(message));
+  return message;
 }
 
 Question require_question(const AgentView& view, const Answer& answer, WallTime now) {

@@ -50,6 +50,7 @@ struct ToolRecord {  // ToolResult
 TIFFANY_JSON(ToolRecord, tool, output, error, call, exit, level, canvas);
 // As the model is told of it.
 Message message_of(const ToolRecord& record);
+Message message_of(const MergedCanvas& merged);
 
 inline constexpr const char* kCutOff = "Your reply was cut off. Go on where it ended.";
 inline const std::string kNotApproved = "The patch was not approved. ";

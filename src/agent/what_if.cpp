@@ -16,7 +16,7 @@ using wal::RecordType;
 
 // The members of a record that are looked at; values as they are recorded.
 struct RunRecord {
-  std::string of;
+  std::string of;  // the promise or the step
   std::optional<std::string> result;
 };
 
@@ -26,7 +26,7 @@ RunRecord run_record(const wal::RecordView& view) {
   JsonReader in(object);
   in.begin_object();
   for (std::string name; in.next_member(name);) {
-    if (name == "of") {
+    if (name == "of" || name == "step") {
       record.of = in.string();
     } else if (name == "result" || name == "value") {
       record.result = std::string(in.raw());
@@ -106,6 +106,9 @@ RecordedRun recorded_run(const std::vector<std::string>& lines,
       add_thought(run, from_json<Thought>(value()));
     } else if (view.type == RecordType::ToolResult) {
       run.events.push_back(event_of(false, message_of(from_json<ToolRecord>(value()))));
+    } else if (view.type == RecordType::StepEnd && record.of.starts_with("merge#")) {
+      const auto merged = from_json<MergedCanvas>(value());
+      if (!merged.conflicts.empty()) run.events.push_back(event_of(false, message_of(merged)));
     } else if (view.type == RecordType::Approval && record.of.starts_with("approve commit")) {
       const auto answer = from_json<Answer>(value());
       if (answer.verdict == Verdict::approve) continue;
