@@ -43,7 +43,8 @@ struct Broker::Answer {
 
 namespace {
 
-constexpr std::size_t kLongestValue = 64 * 1024;  // of an extended attribute: XATTR_SIZE_MAX
+constexpr std::size_t kLongestValue =
+    std::size_t{64} * 1024;  // of an extended attribute: XATTR_SIZE_MAX
 
 // Memory of the caller. It may change while it is read: only what came here counts.
 bool read_from(pid_t process, std::uint64_t address, void* to, std::size_t size) noexcept {
@@ -214,7 +215,9 @@ pid_t target_of(int number, pid_t caller, const std::array<std::uint64_t, 6>& al
   const std::string path = proc_of(caller, "fdinfo/" + std::to_string(first));
   const std::string about = read_all(AT_FDCWD, path.c_str(), 4096).value_or("");
   const std::size_t at = about.find("\nPid:");
-  return at == std::string::npos ? 0 : std::atoi(about.c_str() + at + 5);
+  return at == std::string::npos
+             ? 0
+             : static_cast<pid_t>(std::strtol(about.c_str() + at + 5, nullptr, 10));
 }
 
 }  // namespace

@@ -54,8 +54,9 @@ int landlock_abi() noexcept {
   const long abi = syscall(kCreateRuleset, nullptr, std::size_t{0}, kVersion);
   if (abi < 0) return 0;
   const char* const older = std::getenv("TIFFANY_TEST_LANDLOCK_ABI");
-  return older == nullptr ? static_cast<int>(abi)
-                          : std::min(static_cast<int>(abi), std::atoi(older));
+  return older == nullptr
+             ? static_cast<int>(abi)
+             : std::min(static_cast<int>(abi), static_cast<int>(std::strtol(older, nullptr, 10)));
 }
 
 Ruleset::Ruleset(int abi, bool network) {

@@ -39,7 +39,7 @@ std::string find_in_path(std::string_view program) {
   std::string_view path = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
   for (;;) {
     const std::string_view each = path.substr(0, path.find(':'));
-    const std::string at = std::string(each) + "/" + std::string(program);
+    std::string at = std::string(each) + "/" + std::string(program);
     if (each.starts_with('/') && access(at.c_str(), X_OK) == 0) return at;
     if (each.size() == path.size()) return "";
     path.remove_prefix(each.size() + 1);
