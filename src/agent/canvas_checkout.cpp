@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/blob_pack.hpp"
 #include "agent/canvas_path.hpp"
 #include "agent/canvas_state.hpp"
 #include "agent/git.hpp"
@@ -138,7 +139,8 @@ class DirectoryScan {
       : state_(state),
         root_(std::move(directory)),
         kept_(all_left_out(state)),
-        beside_(git::open_unconfigured(state.path)) {
+        beside_(git::open_unconfigured(state.path)),
+        blobs_(state.path) {
     WorldFiles& files = World::current().files();
     const Descriptor opened(files.open(root_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
     if (!opened) directory_failed("The files cannot be taken from", root_);
@@ -155,6 +157,7 @@ class DirectoryScan {
       const std::string path = git_index_get_byindex(state_.index.get(), i)->path;
       if (!seen_.contains(path) && !kept_.contains(path)) note(removed, path);
     }
+    blobs_.flush();
   }
 
   std::vector<ChangedEntry> written;
@@ -267,7 +270,7 @@ class DirectoryScan {
   }
 
   git_oid file_blob(const std::string& path) {
-    const std::string bytes = file_bytes(path);
+    std::string bytes = file_bytes(path);
     const git_index_entry* entry = state_.find(path);
     git_oid id{};
     git::check(git_odb_hash(&id, bytes.data(), bytes.size(), GIT_OBJECT_BLOB),
@@ -277,7 +280,7 @@ class DirectoryScan {
       refuse_ask(path + " has " + std::to_string(bytes.size()) + " bytes, and at most " +
                  std::to_string(state_.limits.file_bytes) + " are taken.");
     }
-    return state_.store(bytes, path);
+    return blobs_.add(std::move(bytes));
   }
 
   std::string file_bytes(const std::string& path) {
@@ -317,6 +320,7 @@ class DirectoryScan {
   std::string real_root_;
   std::set<std::string, std::less<>> kept_;
   git::Repository beside_;
+  BlobPack blobs_;
   std::set<std::string, std::less<>> seen_;
   std::uint64_t bytes_ = 0;
 };

@@ -127,6 +127,21 @@ TEST_F(CanvasDirectory, TakesBackWhatIsNewChangedRemovedAndExecutable) {
   EXPECT_EQ(repository_.git("fsck --strict --no-dangling"), "");
 }
 
+// Each loose object would be synced by itself.
+TEST_F(CanvasDirectory, ManyChangesAreOnePack) {
+  checkout();
+  const std::string before = repository_.git("count-objects");
+  for (int i = 0; i < 100; ++i) write_file(at("many/" + std::to_string(i)), std::to_string(i / 2));
+  EXPECT_EQ(take_back().written.size(), 100U);
+  EXPECT_EQ(repository_.git("count-objects"), before);
+  EXPECT_EQ(shell("ls " + repository_.path() + "/.git/objects/pack/*.pack | wc -l"), "1");
+  EXPECT_EQ(canvas_.read("many/99").bytes, "49");
+  const CanvasState state = canvas_.keep("t");
+  EXPECT_EQ(Canvas::reopen(repository_.path(), state).read("many/0").bytes, "0");
+  EXPECT_EQ(repository_.git("fsck --strict --no-dangling"), "");
+  EXPECT_FALSE(take_back().any());
+}
+
 TEST_F(CanvasDirectory, LeavesWhatGitignoreNamesUnlessTheCanvasHasIt) {
   canvas_.write("kept.o", "tracked all the same");
   canvas_.write("build/tracked.txt", "tracked");
