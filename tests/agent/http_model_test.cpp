@@ -95,7 +95,7 @@ TEST(HttpModel, EachFaultOfAScriptIsWhatAStepNeedsToKnowAndTheNextAttemptIsAnswe
         EXPECT_EQ(second.kind, "reply") << second.sentence;
         EXPECT_EQ(second.reply.message.text, "one two");
       };
-      with_script(script, client, 4);
+      with_script(script, client, 2);
     }
   }
 }

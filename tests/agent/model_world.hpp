@@ -22,7 +22,7 @@ namespace tiffany::agent::model_test {
 
 using namespace std::chrono_literals;
 
-inline constexpr std::uint64_t kSeeds = 12;
+inline constexpr std::uint64_t kSeeds = 8;
 
 using Client = std::function<Task<void>(std::string url)>;
 
