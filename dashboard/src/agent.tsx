@@ -1,7 +1,7 @@
 // An agent: what it was told, what was said, which tools it ran, and what it has used.
 import type { Task } from './api_types';
 import { Diff, isDiff } from './diff';
-import type { Story } from './history';
+import type { Asked as Step, Story } from './history';
 import { useAsk } from './live';
 import { Json } from './parts';
 
@@ -85,7 +85,7 @@ function Said({ message }: { message: Message }) {
   return (
     <li class={`said ${role}`}>
       <div class="who">
-        {role}
+        {role}{' '}
         {tainted && (
           <span class="badge tainted" title="Text that others wrote, or that follows from such text">
             tainted
@@ -119,6 +119,17 @@ function transcriptOf(story: Story): Message[] {
     add('tool', failed + String(said.output ?? ''), true);
   }
   return all;
+}
+
+// A step of an agent on one line; undefined for other steps.
+export function briefOfAgent({ record, result }: Step): string | undefined {
+  const said = (result ?? {}) as Record<string, unknown>;
+  if (record === 'InstructionStart') return String(said.instruction ?? '');
+  if (record === 'ToolResult') return String(said.error ?? said.output ?? '');
+  if (record === 'PatchPreview') return `digest ${String(said.digest ?? '')}`;
+  if (record !== 'LLMPlan') return undefined;
+  const calls = (said.calls as Call[] | undefined) ?? [];
+  return [said.plan, ...calls.map((each) => each.name)].filter(Boolean).join('; ');
 }
 
 export function Agent({ task, story }: { task: Task; story: Story }) {

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { parse } from './actions';
 import { may, post } from './api';
-import { agentType, type AgentView, type Asked as Answered } from './agent';
+import { agentType, briefOfAgent, type AgentView, type Asked as Answered } from './agent';
 import type { PlanState, Promises, Task } from './api_types';
 import { Diff, isDiff } from './diff';
 import { storyOf, useRecords, type Asked, type Story } from './history';
@@ -60,6 +60,8 @@ const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
 // How something ended, on one line; of a command of a plan its exit code.
 function briefOf(asked: Asked): string {
   if (asked.failed) return asked.error ?? '';
+  const said = briefOfAgent(asked);
+  if (said !== undefined) return said;
   const command = commandEnd(asked);
   return command ? `${command.end} ${command.code ?? ''}` : (JSON.stringify(asked.result) ?? '');
 }
