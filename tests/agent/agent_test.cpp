@@ -260,6 +260,27 @@ TEST_F(AgentTest, D1_TheLogHasARecordOfItsOwnTypeForEachStage) {
             "TaskComplete TaskExit ");
 }
 
+// The same text in each question would be a hundred times as much.
+TEST_F(AgentTest, ALongConversationIsInTheLogOnce) {
+  constexpr std::size_t kTurns = 100;
+  model.replies.assign(kTurns, calls("read"));
+  model.replies.push_back(Message::assistant("Nothing to do"));
+  read->says = std::string(8'000, 'x');
+  const Instruction ask = change_something();
+  std::size_t recorded = 0;
+  Uuid id;
+  test.live([&](Host& host) -> Task<void> {
+    id = co_await host.start(kAgentType, ask);
+    static_cast<void>(co_await host.result<Summary>(id));
+    for (const std::string& line : host.records(id, 0, 10'000)) recorded += line.size();
+  });
+  std::size_t said = 0;
+  for (const Message& each : model.last.messages) said += each.text.size();
+  EXPECT_GE(said, 790'000U);
+  EXPECT_GE(recorded, said) << "all of it is in the records themselves";
+  EXPECT_LE(recorded, said + said / 5);
+}
+
 TEST_F(AgentTest, D2_WhereverItIsCutOffThereIsOneCommitAndNothingHappensTwice) {
   model.replies = {calls("read"), calls("once"), calls("write"), Message::assistant("Change it")};
   const Uuid id = Uuid::derived(Uuid(), "agent");
