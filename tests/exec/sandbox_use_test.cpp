@@ -99,6 +99,7 @@ TEST_P(AtLevel, TheEndOfACommandIsSaidAsWithoutASandbox) {
   EXPECT_EQ(run(id_of("signal"), script(GetParam(), "kill -11 $$")).text(), "killed by signal 11");
   CommandSpec missing = script(GetParam(), "");
   missing.argv = {"no-such-program"};
+  missing.environment.emplace_back("PATH", "/usr/bin:/bin");  // that of root may be closed
   const CommandResult end = run(id_of("missing"), missing);
   EXPECT_EQ(end.end, CommandEnd::not_started);
   EXPECT_NE(end.why.find("No program of that name"), std::string::npos) << end.why;
