@@ -312,6 +312,7 @@ Durable<ToolRecord> AgentRun::run_tool(Tool& tool, const ToolCall& call) {
     where.task = flow_.id();
     where.key = attempt.key();
     where.round = attempt.retry();
+    where.now_us = flow_.now().time_since_epoch().count();
     where.repository = ask_.repository;
     where.canvas = state_.canvas;
     return run_there(&with_, &tool, where, &call);

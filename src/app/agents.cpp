@@ -11,6 +11,7 @@
 #include "tiffany/agent/agent.hpp"
 #include "tiffany/agent/command_tool.hpp"
 #include "tiffany/agent/file_tools.hpp"
+#include "tiffany/agent/memory_tools.hpp"
 #include "tiffany/agent/router.hpp"
 
 namespace tiffany::app {
@@ -109,13 +110,14 @@ struct Agents::Parts {
     ConfigReader in(path, text);
     in.whole([&] {
       in.object(
-          {"prompt", "author", "policy", "budget", "models", "tools", "secrets"},
+          {"prompt", "author", "policy", "budget", "models", "tools", "secrets", "memory"},
           [&](const std::string& name) {
             if (name == "prompt") services.prompt = in.text();
             if (name == "author") services.author = in.text();
             if (name == "policy") services.policy = policy_in(in);
             if (name == "budget") services.budget = budget_in(in);
             if (name == "models") models_file = found(in.text(), directory);
+            if (name == "memory") memory_file = found(in.text(), directory);
             if (name == "tools") {
               in.array(kMostTools,
                        [&](std::size_t) { manifests.push_back(found(in.text(), directory)); });
@@ -125,6 +127,9 @@ struct Agents::Parts {
             }
           });
     });
+    if (!memory_file.empty()) {
+      agent::add_memory_tools(services.tools, std::make_shared<agent::Memory>(memory_file));
+    }
     for (const std::string& each : manifests) add_tool(each, path);
   }
   void add_tool(const std::string& manifest, const std::string& path) {
@@ -144,6 +149,7 @@ struct Agents::Parts {
   agent::Workshop workshop;
   ModelsOfFile models;
   std::string models_file;
+  std::string memory_file;
   agent::GitRepositories git;
   agent::AgentServices services;
 };

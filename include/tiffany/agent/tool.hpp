@@ -41,6 +41,7 @@ class ToolContext {
   Uuid task{};
   std::string key{};         // the same when the call is made again after a crash
   std::uint64_t round = 0;   // greater when the task was taken back (Attempt::retry)
+  std::int64_t now_us = 0;   // Flow::now(), the same when the call is made again
   std::string repository{};  // empty: there is none
   CanvasState canvas{};
 };

@@ -1,0 +1,50 @@
+// What the sources of the memory share.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/memory_file.hpp"
+#include "agent/memory_vectors.hpp"
+#include "tiffany/agent/memory.hpp"
+
+namespace tiffany::agent {
+
+struct Memory::Parts {
+  Parts(std::string path, const MemoryOptions& options) : file(std::move(path), options) {}
+
+  // Inside of a transaction that writes. Gives the id.
+  std::string remember(const Note& note);
+  void link(std::string_view from, const std::vector<std::string>& see);
+  std::int64_t key_of(std::string_view id);  // 0: there is none
+  void remove(std::int64_t key);
+  // Times of a note are those of its origins.
+  void settle_times(std::int64_t key);
+  void mark_recalled(std::string_view task, std::string_view text, std::int64_t at_us);
+  Recalled read(std::int64_t key);
+  // Inside of a transaction: what another process has stored is there, too.
+  void refresh_vectors();
+
+  std::mutex one_at_a_time;
+  MemoryFile file;
+  MemoryVectors vectors;
+  std::int64_t vectors_version = -1;  // data_version that the vectors are of
+  bool vectors_stale = true;
+  std::int64_t newest_key = 0;  // of a note that this object stored
+};
+
+// 32 digits that name a text of a kind.
+std::string note_id(std::string_view kind, std::string_view text);
+// Of a text without regard to white space.
+std::string recalled_digest(std::string_view text);
+// Errc::bad_argument.
+void require_note(const Note& note);
+void require_kind(std::string_view kind);
+// The words of a query as FTS5 takes them: each one quoted, either of them. Empty: there are none.
+std::string words_query(std::string_view text);
+
+}  // namespace tiffany::agent

@@ -1,0 +1,203 @@
+// How notes are found: by words, by vector, by edges.
+#include <algorithm>
+#include <map>
+
+#include "agent/memory_parts.hpp"
+#include "base/utf8.hpp"
+#include "tiffany/agent/memory.hpp"
+#include "tiffany/base/error.hpp"
+
+namespace tiffany::agent {
+namespace {
+
+struct Hit {
+  std::int64_t key;
+  double score;
+  int distance;
+};
+
+// The k of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): 60 in most systems.
+constexpr double kFusion = 60;
+// Each list is longer than what is asked for, so that a note that is fair in both can win.
+constexpr std::size_t kFusedLists = 4;
+constexpr std::size_t kLongestTerm = 128;
+constexpr std::size_t kLongestQuery = std::size_t{16} << 10;
+
+bool in_word(char c) noexcept {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x80U || c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+         (c >= 'A' && c <= 'Z');
+}
+
+void require_query(const Query& query) {
+  std::string mistake;
+  if (query.most == 0 || query.most > MemoryLimits::kResults) {
+    mistake = "asks for " + std::to_string(query.most) + " notes, and may ask for 1 to " +
+              std::to_string(MemoryLimits::kResults) + ".";
+  }
+  if (query.depth < 0 || query.depth > MemoryLimits::kDepth) {
+    mistake = "has the depth " + std::to_string(query.depth) + ", and may have 0 to " +
+              std::to_string(MemoryLimits::kDepth) + ".";
+  }
+  if (query.kinds.size() > MemoryLimits::kKinds) {
+    mistake = "names more than " + std::to_string(MemoryLimits::kKinds) + " kinds.";
+  }
+  if (query.vector.size() > MemoryLimits::kDimension) {
+    mistake = "has a vector of more than " + std::to_string(MemoryLimits::kDimension) + " numbers.";
+  }
+  if (!mistake.empty()) throw Error(Errc::bad_argument, "A query " + mistake);
+}
+
+// Kinds are compared with a list in JSON, and so need no SQL of their own.
+#define TIFFANY_RECALLABLE                      \
+  "(n.expires_us = 0 OR n.expires_us > ?) AND " \
+  "(? OR n.kind IN (SELECT value FROM json_each(?))) "
+
+void bind_filter(Statement& statement, const Query& query) {
+  statement.bind(query.now_us).bind(std::int64_t{query.kinds.empty() ? 1 : 0});
+  std::vector<std::string> kinds;  // other bytes than UTF-8 are no kind that a note has
+  for (const std::string& each : query.kinds) {
+    if (tiffany::detail::is_utf8(each)) kinds.push_back(each);
+  }
+  statement.bind(to_json(kinds));
+}
+
+std::vector<std::int64_t> keys_in(Statement& statement) {
+  std::vector<std::int64_t> keys;
+  while (statement.next()) keys.push_back(statement.integer(0));
+  return keys;
+}
+
+std::vector<std::int64_t> by_words(MemoryFile& file, const Query& query, std::size_t most) {
+  const std::string words = words_query(query.text);
+  if (words.empty()) return {};
+  Statement find(file,
+                 "SELECT n.key FROM texts JOIN nodes n ON n.key = texts.rowid "
+                 "WHERE texts MATCH ? AND " TIFFANY_RECALLABLE
+                 "ORDER BY bm25(texts), n.key LIMIT ?");
+  find.bind(words);
+  bind_filter(find, query);
+  find.bind(static_cast<std::int64_t>(most));
+  return keys_in(find);
+}
+
+std::vector<std::int64_t> newest(MemoryFile& file, const Query& query) {
+  Statement find(file, "SELECT n.key FROM nodes n WHERE " TIFFANY_RECALLABLE
+                       "ORDER BY n.made_us DESC, n.key DESC LIMIT ?");
+  bind_filter(find, query);
+  find.bind(static_cast<std::int64_t>(query.most));
+  return keys_in(find);
+}
+
+void add_ranks(std::map<std::int64_t, double>& scores, const std::vector<std::int64_t>& ranked) {
+  double rank = 1;
+  for (const std::int64_t key : ranked) scores[key] += 1 / (kFusion + rank++);
+}
+
+// Best first.
+std::vector<Hit> hits_in(const std::map<std::int64_t, double>& scores, std::size_t most) {
+  std::vector<Hit> hits;
+  for (const auto& [key, score] : scores) hits.push_back({key, score, 0});
+  std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
+    return a.score != b.score ? a.score > b.score : a.key < b.key;
+  });
+  if (hits.size() > most) hits.resize(most);
+  return hits;
+}
+
+// Notes that are some edges away, in either direction: the nearest first.
+void add_neighbours(MemoryFile& file, const Query& query, std::vector<Hit>& hits) {
+  std::vector<std::int64_t> from;
+  for (const Hit& hit : hits) from.push_back(hit.key);
+  Statement find(file,
+                 "WITH RECURSIVE near(key, distance) AS ("
+                 "SELECT value, 0 FROM json_each(?) UNION "
+                 "SELECT iif(e.a = near.key, e.b, e.a), distance + 1 FROM near "
+                 "JOIN edges e ON e.a = near.key OR e.b = near.key WHERE distance < ? LIMIT ?) "
+                 "SELECT n.key, min(near.distance) AS least FROM near JOIN nodes n "
+                 "ON n.key = near.key WHERE " TIFFANY_RECALLABLE
+                 "GROUP BY n.key HAVING least > 0 ORDER BY least, n.key LIMIT ?");
+  find.bind(to_json(from)).bind(std::int64_t{query.depth});
+  find.bind(static_cast<std::int64_t>(MemoryLimits::kNeighbours));
+  bind_filter(find, query);
+  find.bind(static_cast<std::int64_t>(query.most));
+  while (find.next()) {
+    hits.push_back({find.integer(0), 0, static_cast<int>(find.integer(1))});
+  }
+}
+#undef TIFFANY_RECALLABLE
+
+}  // namespace
+
+std::string words_query(std::string_view text) {
+  text = text.substr(0, kLongestQuery);
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < text.size() && words.size() < MemoryLimits::kTerms;) {
+    std::size_t end = at;
+    while (end < text.size() && in_word(text[end])) ++end;
+    const std::string_view word = text.substr(at, std::min(end - at, kLongestTerm));
+    if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end()) {
+      words.push_back(word);
+    }
+    at = std::max(end, at + 1);
+  }
+  std::string query;
+  for (const std::string_view word : words) {
+    if (!query.empty()) query += " OR ";
+    query.append("\"").append(word).append("\"");  // a word has no quotes in it
+  }
+  return query;
+}
+
+void Memory::Parts::refresh_vectors() {
+  const std::int64_t version = file.number("PRAGMA data_version");
+  if (!vectors_stale && version == vectors_version) return;
+  vectors_stale = true;
+  vectors.clear();
+  Statement all(file,
+                "SELECT v.node, n.kind, n.expires_us, v.vector FROM vectors v "
+                "JOIN nodes n ON n.key = v.node ORDER BY v.node");
+  while (all.next()) vectors.add(all.integer(0), all.text(1), all.integer(2), all.bytes(3));
+  vectors_version = version;
+  vectors_stale = false;
+}
+
+Recollection Memory::recall(const Query& query) {
+  require_query(query);
+  const std::lock_guard turn(parts_->one_at_a_time);
+  MemoryFile& file = parts_->file;
+  Recollection found;
+  {
+    const Transaction transaction(file, Transaction::For::reading);
+    const std::size_t most = query.most * kFusedLists;
+    std::map<std::int64_t, double> scores;
+    add_ranks(scores, by_words(file, query, most));
+    if (!query.vector.empty()) {
+      parts_->refresh_vectors();
+      std::vector<std::int64_t> near;
+      for (const MemoryVectors::Near& each :
+           parts_->vectors.nearest(query.vector, query.kinds, query.now_us, most)) {
+        near.push_back(each.key);
+      }
+      add_ranks(scores, near);
+    }
+    if (query.text.empty() && query.vector.empty()) add_ranks(scores, newest(file, query));
+    std::vector<Hit> hits = hits_in(scores, query.most);
+    if (query.depth > 0) add_neighbours(file, query, hits);
+    for (const Hit& hit : hits) {
+      Recalled& note = found.notes.emplace_back(parts_->read(hit.key));
+      note.score = hit.score;
+      note.distance = hit.distance;
+    }
+  }
+  if (!query.task.empty() && !found.notes.empty()) {
+    Transaction transaction(file, Transaction::For::writing);
+    for (const Recalled& note : found.notes) {
+      parts_->mark_recalled(query.task, note.text, query.now_us);
+    }
+    transaction.commit();
+  }
+  return found;
+}
+
+}  // namespace tiffany::agent
