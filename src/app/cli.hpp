@@ -111,6 +111,7 @@ Task<int> agent(Cli& cli);
 Task<int> diff(Cli& cli);
 Task<int> budget(Cli& cli);
 Task<int> what_if(Cli& cli);
+Task<int> mcp(Cli& cli);
 Task<int> plan_check(Cli& cli);
 Task<int> plan_graph(Cli& cli);
 Task<int> plan_ls(Cli& cli);

@@ -328,6 +328,12 @@ void add_agent_verbs(std::vector<Verb>& all) {
         {"--model", "NAME", "which of them; without it the first"},
         {"--prompt", "FILE", "what the model is told first, instead of what is recorded"}},
        verb::what_if});
+  all.push_back({"mcp",
+                 group,
+                 "serve the tasks of the daemon to an MCP client, on standard input and output",
+                 {},
+                 {{"--approve", "", "let the client answer what plans and agents ask a person"}},
+                 verb::mcp});
 }
 
 }  // namespace
