@@ -67,6 +67,12 @@ BudgetLimits tighter(BudgetLimits a, const BudgetLimits& b) {
   return a;
 }
 
+// What is asked for cannot be: another try would find the same.
+class CannotBegin : public Error {
+ public:
+  using Error::Error;
+};
+
 Task<Begun> begin_there(AgentServices* with, const Instruction* ask, Uuid task) {
   Begun begun;
   begun.instruction = ask->instruction;
@@ -75,7 +81,13 @@ Task<Begun> begin_there(AgentServices* with, const Instruction* ask, Uuid task) 
   begun.prompt = with->prompt.empty() ? kPrompt : with->prompt;
   begun.offers = with->tools.offers();
   if (!ask->repository.empty()) {
-    begun.canvas = co_await with->repositories.open(ask->repository, ask->base, task.text());
+    try {
+      begun.canvas = co_await with->repositories.open(ask->repository, ask->base, task.text());
+    } catch (const RepositoryBusy&) {
+      throw;
+    } catch (const Error& error) {
+      throw CannotBegin(error.code(), error.what());
+    }
   }
   co_return begun;
 }
@@ -163,7 +175,9 @@ Durable<Summary> AgentRun::run() {
 }
 
 Durable<void> AgentRun::begin() {
-  StepOptions options = StepOptions().recorded_as(RecordType::InstructionStart).retry(kPatience);
+  StepOptions options = StepOptions()
+                            .recorded_as(RecordType::InstructionStart)
+                            .retry(kPatience.except<CannotBegin>());
   const auto there = [&] { return begin_there(&with_, &ask_, flow_.id()); };
   const Begun begun = co_await flow_.step("instruction", std::move(options), there);
   state_.begun = true;

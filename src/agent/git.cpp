@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tiffany/agent/repositories.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/world.hpp"
 
@@ -74,7 +75,9 @@ void fail(const std::string& what, int code) {
   const git_error* last = git_error_last();
   std::string said = last != nullptr && last->message != nullptr ? last->message : "unknown error";
   said.erase(said.find_last_not_of(".: ") + 1);
-  throw Error(Errc::canvas_failed, what + ": " + said + "." + advice(code, said));
+  const std::string sentence = what + ": " + said + "." + advice(code, said);
+  if (code == GIT_ELOCKED) throw RepositoryBusy(Errc::canvas_failed, sentence);
+  throw Error(Errc::canvas_failed, sentence);
 }
 
 Repository open(const std::string& path) {

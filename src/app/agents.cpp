@@ -1,5 +1,6 @@
 #include "app/agents.hpp"
 
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -50,6 +51,17 @@ exec::Secret secret_in(ConfigReader& in) {
     in.fail("needs a name, and a file or a variable that the value comes from.");
   }
   return secret;
+}
+
+// To be taken out of everything that models and tools say.
+std::string value_of(const exec::Secret& secret) {
+  if (!secret.variable.empty()) {
+    const char* const value = std::getenv(secret.variable.c_str());
+    return value == nullptr ? "" : value;
+  }
+  std::string text = required_file(secret.file, "The secret " + secret.name);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 agent::PolicyRule rule_in(ConfigReader& in) {
@@ -131,6 +143,7 @@ struct Agents::Parts {
       agent::add_memory_tools(services.tools, std::make_shared<agent::Memory>(memory_file));
     }
     for (const std::string& each : manifests) add_tool(each, path);
+    for (const exec::Secret& each : workshop.secrets) services.secrets.add(value_of(each));
   }
   void add_tool(const std::string& manifest, const std::string& path) {
     try {

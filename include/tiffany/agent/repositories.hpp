@@ -7,9 +7,16 @@
 
 #include "tiffany/agent/canvas.hpp"
 #include "tiffany/agent/commit.hpp"
+#include "tiffany/base/error.hpp"
 #include "tiffany/engine/task.hpp"
 
 namespace tiffany::agent {
+
+// Another program has locked what was to be written (Errc::canvas_failed): trying again may help.
+class RepositoryBusy : public Error {
+ public:
+  using Error::Error;
+};
 
 struct MergedCanvas {
   CanvasState canvas{};                  // as before, when there are conflicts
