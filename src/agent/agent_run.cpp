@@ -152,7 +152,32 @@ Message message_of(const ToolRecord& record) {
   return Message::tool(record.call, std::move(text));
 }
 
+// What a task that was cancelled leaves in its repository and on the disk goes with it. One that
+// failed may be taken back to a step, and keeps it.
 Durable<Summary> AgentRun::run() {
+  std::exception_ptr cancelled;
+  try {
+    co_return co_await work();
+  } catch (const DurableCancelled&) {
+    cancelled = std::current_exception();
+  }
+  const auto shield = flow_.shield();
+  try {
+    const auto there = [&] { return tidy(); };
+    co_await flow_.step("tidy", StepOptions().retry(kPatience), there);
+  } catch (const StepFailed&) {  // is in the log, and the task is over
+  }
+  std::rethrow_exception(cancelled);
+}
+
+Task<void> AgentRun::tidy() const {
+  if (!ask_.repository.empty()) {
+    co_await with_.repositories.forget(ask_.repository, flow_.id().text());
+  }
+  if (with_.tidy) co_await with_.tidy(flow_.id());
+}
+
+Durable<Summary> AgentRun::work() {
   if (!ask_.script.empty()) {
     script_ = std::make_unique<PlanFile>(Script::parse(ask_.script, "the script of the agent"));
   }
@@ -191,14 +216,16 @@ Durable<void> AgentRun::begin() {
 
 // Waits until somebody raises the budget, if it does not have that much.
 Durable<void> AgentRun::afford(Amounts more) {
+  std::string refused;
   for (;;) {
     const std::int64_t passed = flow_.now().time_since_epoch().count() - state_.began_us;
     state_.spent.seconds = passed / 1'000'000;
     const std::string over = over_budget(state_.limits, state_.spent, more);
     if (over.empty()) co_return;
-    now("out of budget", over);
-    const Amounts by = co_await flow_.signal(kRaiseBudget);
-    state_.limits.raise(by);
+    now("out of budget", refused.empty() ? over : over + " The last raise was none: " + refused);
+    const SentAmounts sent = co_await flow_.signal<SentAmounts>(kRaiseBudget.string());
+    state_.limits.raise(sent.by);
+    refused = sent.mistake;
   }
 }
 
@@ -355,10 +382,7 @@ Durable<Summary> AgentRun::finish() {
   end.success = true;
   end.commit = state_.commit.sha;
   const auto there = [&]() -> Task<Completed> {
-    if (!ask_.repository.empty()) {
-      co_await with_.repositories.forget(ask_.repository, flow_.id().text());
-    }
-    if (with_.tidy) co_await with_.tidy(flow_.id());
+    co_await tidy();
     co_return end;
   };
   StepOptions options = StepOptions().recorded_as(RecordType::TaskComplete).retry(kPatience);

@@ -75,6 +75,32 @@ struct Completed {  // TaskComplete
 };
 TIFFANY_JSON(Completed, success, commit);
 
+// What somebody sent as the signal of kRaiseBudget. A value that is none must not stop the task: it
+// is read, and raises nothing.
+struct SentAmounts {
+  Amounts by{};
+  std::string mistake{};
+};
+
+}  // namespace tiffany::agent
+
+template <>
+struct tiffany::Codec<tiffany::agent::SentAmounts> {
+  static void write(JsonWriter& out, const agent::SentAmounts& value) { write_json(out, value.by); }
+  static agent::SentAmounts read(JsonReader& in) {
+    const std::string text(in.raw());
+    agent::SentAmounts sent;
+    try {
+      sent.by = from_json<agent::Amounts>(text);
+    } catch (const Error& error) {
+      sent.mistake = error.what();
+    }
+    return sent;
+  }
+};
+
+namespace tiffany::agent {
+
 // ---- The state ----
 
 struct RunState {
@@ -109,6 +135,8 @@ class AgentRun {
  private:
   enum class Patch : std::uint8_t { settled, again };
 
+  Durable<Summary> work();
+  Task<void> tidy() const;
   Durable<void> begin();
   Durable<void> afford(Amounts more);
   Durable<Thought> think();

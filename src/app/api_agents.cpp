@@ -19,7 +19,12 @@ using http::Response;
 
 // An answer that does not fit is refused here, before the promise is touched.
 Task<std::string> answer_checked(ApiCall& call, Uuid task, agent::Answer answer) {
-  const agent::AgentView view = co_await call.api.parts.host.ask(task, agent::kAgentView);
+  Host& host = call.api.parts.host;
+  const std::optional<DurableInfo> info = host.info(task);
+  if (!info || info->status != DurableStatus::running) {
+    throw HttpError(409, "The agent does not run, and waits for no approval.");
+  }
+  const agent::AgentView view = co_await host.ask(task, agent::kAgentView);
   const WallTime now{std::chrono::microseconds(World::current().wall_clock_us().value_or(0))};
   try {
     co_return agent::require_question(view, answer, now).promise;

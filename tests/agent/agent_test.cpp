@@ -180,6 +180,7 @@ TEST_F(AgentTest, AConflictGoesBackToTheModel) {
   });
   EXPECT_NE(model.last.messages.back().text.find("a.c:\n<<<<<<<"), std::string::npos);
   EXPECT_EQ(repositories.committed, 0);
+  EXPECT_EQ(repositories.forgotten, 1) << "what a cancelled task left in the repository";
 }
 
 TEST_F(AgentTest, AnExhaustedBudgetPausesUntilSomebodyRaisesIt) {
@@ -195,6 +196,30 @@ TEST_F(AgentTest, AnExhaustedBudgetPausesUntilSomebodyRaisesIt) {
     Amounts more;
     more.turns = 5;
     co_await host.signal(id, kRaiseBudget, more);
+    const Summary summary = co_await host.result<Summary>(id);
+    EXPECT_EQ(summary.turns, 2);
+  });
+}
+
+TEST_F(AgentTest, ARaiseThatIsNoneDoesNotStopTheAgentAndSaysSo) {
+  services.budget.turns = 1;
+  model.replies = {calls("read"), Message::assistant("Nothing to do")};
+  const Instruction ask = change_something();
+  test.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start(kAgentType, ask);
+    static_cast<void>(co_await until(&host, id, "out of budget"));
+    for (const char* const bad : {R"({"turns":"many"})", "7", "null", R"([1,[2]])", R"("x")",
+                                  R"({"turns":-5})", R"({"turns":1e400})"}) {
+      try {
+        co_await host.signal_json(id, "budget", bad);
+      } catch (const Error&) {  // that is no JSON for a log
+      }
+      co_await sleep(1s);
+      const AgentView view = co_await host.ask(id, kAgentView);
+      EXPECT_EQ(view.state, "out of budget") << bad;
+      EXPECT_EQ(view.limits.turns, 1) << bad;
+    }
+    co_await host.signal_json(id, "budget", R"({"turns":3})");
     const Summary summary = co_await host.result<Summary>(id);
     EXPECT_EQ(summary.turns, 2);
   });
@@ -258,6 +283,41 @@ TEST_F(AgentTest, D1_TheLogHasARecordOfItsOwnTypeForEachStage) {
             "Spawn StepStart InstructionStart StepStart LLMPlan StepStart ToolResult StepStart "
             "LLMPlan StepStart PatchPreview Command Command Approval StepStart Commit StepStart "
             "TaskComplete TaskExit ");
+}
+
+TEST_F(AgentTest, ACheckpointKeepsTheConversationAndCrashesAroundItLoseNothing) {
+  services.checkpoint_turns = 2;
+  services.policy.rules = {{"read", Ruling::ask}};
+  model.replies = {calls("read"), calls("write"), calls("read"), calls("write"),
+                   Message::assistant("Change it")};
+  const Uuid id = Uuid::derived(Uuid(), "checkpoints");
+  const Instruction ask = change_something();
+  const std::size_t crashes = test.crash_everywhere(
+      [&] {
+        repositories.commits.clear();
+        repositories.committed = 0;
+      },
+      [&](Host& host) -> Task<void> {
+        co_await host.start_json(kAgentType, "[" + to_json(ask) + "]", id);
+        for (;;) {
+          const auto info = host.info(id);
+          if (info && info->status == DurableStatus::completed) break;
+          const AgentView view = co_await host.ask(id, kAgentView);
+          if (view.question) co_await answer(&host, *view.question, Verdict::approve);
+          co_await sleep(50ms);
+        }
+        const Summary summary = co_await host.result<Summary>(id);
+        EXPECT_EQ(summary.turns, 5);
+        EXPECT_EQ(summary.spent.tool_runs, 4);
+      },
+      [&] {
+        EXPECT_EQ(repositories.committed, 1) << "after slice " << test.crashed_after;
+        EXPECT_EQ(
+            repositories.commits.begin()->second.find("tree+write+write") != std::string::npos,
+            true);
+      });
+  EXPECT_GT(crashes, 50U);
+  EXPECT_EQ(model.last.messages.size(), 10U) << "all of it is asked again and again";
 }
 
 // The same text in each question would be a hundred times as much.

@@ -91,13 +91,17 @@ class CountedRepositories final : public Repositories {
     }
     co_return merged;
   }
-  Task<void> forget(std::string, std::string) override { co_return; }
+  Task<void> forget(std::string, std::string) override {
+    ++forgotten;
+    co_return;
+  }
 
   std::string tip = "base";
   std::string conflict;
   std::map<std::string, std::string> commits;
   int committed = 0;
   int merges = 0;
+  int forgotten = 0;
 };
 
 class CountedTool final : public Tool {

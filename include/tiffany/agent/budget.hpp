@@ -31,6 +31,7 @@ struct Amounts {
   void settle(const Amounts& reserved, const Amounts& used) noexcept;
 };
 TIFFANY_JSON(Amounts, tokens, micro_dollars, seconds, turns, tool_runs, bytes);
+TIFFANY_JSON_ADDED(Amounts, tokens, micro_dollars, seconds, turns, tool_runs, bytes);
 
 struct BudgetLimits {
   std::optional<std::int64_t> tokens{};
