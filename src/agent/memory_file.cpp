@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "tiffany/base/error.hpp"
+#include "tiffany/core/world.hpp"
 
 namespace tiffany::agent {
 namespace {
@@ -65,7 +65,8 @@ MemoryFile::~MemoryFile() { sqlite3_close_v2(db_); }
 void MemoryFile::open() {
   if (path_.empty()) throw Error(Errc::bad_argument, "The memory of agents needs a path.");
   // Notes may hold what is private. SQLite gives the files beside it the same mode.
-  const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+  WorldFiles& files = World::current().files();
+  const int made = files.open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
   if (made < 0) {
     throw Error(Errc::memory_failed,
                 "The memory " + path_ + " cannot be opened for writing (" +
@@ -73,8 +74,8 @@ void MemoryFile::open() {
                     "). Check that its directory is there, and that this user may write in it.");
   }
   struct stat about{};
-  const bool regular = fstat(made, &about) == 0 && S_ISREG(about.st_mode);
-  close(made);
+  const bool regular = files.status(made, about) == 0 && S_ISREG(about.st_mode);
+  files.close(made);
   if (!regular) throw Error(Errc::memory_failed, "The memory " + path_ + " is no file.");
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
   if (const int code = sqlite3_open_v2(path_.c_str(), &db_, flags, nullptr); code != SQLITE_OK) {

@@ -100,13 +100,22 @@ Task<Json> view_of(Cli& cli, std::string task) {
   co_return said["answer"];
 }
 
-void print_diff(const Cli& cli, const std::string& diff) {
+template <class Each>
+void for_each_line(const std::string& text, const Each& each) {
   std::size_t at = 0;
-  while (at < diff.size()) {
-    const std::size_t end = std::min(diff.find('\n', at), diff.size());
-    cli.out.text(detail::shown(diff.substr(at, end - at)) + "\n");
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    each(detail::shown(text.substr(at, end - at)));
     at = end + 1;
   }
+}
+
+void print_diff(const Cli& cli, const std::string& diff) {
+  for_each_line(diff, [&](const std::string& line) { cli.out.text(line + "\n"); });
+}
+// What somebody is about to decide.
+void note_lines(const Cli& cli, const std::string& text) {
+  for_each_line(text, [&](const std::string& line) { cli.out.note(line); });
 }
 
 }  // namespace
@@ -119,7 +128,10 @@ Task<int> decide_agent_question(Cli& cli, Json promise, bool approved) {
     throw CliFailure{ends::kFailed, "The agent " + task + " does not ask that any more."};
   }
   cli.out.note(question["why"].text());
+  note_lines(cli, question["diff"].text());
+  note_lines(cli, question["action"].text());
   cli.out.note("digest " + question["digest"].text());
+  if (approved && cli.out.terminal()) cli.confirm("Is that approved?");
   std::string note = cli.given.text("--message", "");
   if (cli.given.has("--error")) note = cli.given.text("--error");
   const std::string body =

@@ -53,7 +53,9 @@ TEST_F(CliAgents, APatchIsShownApprovedByItsDigestAndCommittedToABranchOfItsOwn)
   EXPECT_EQ(depot("approve " + id + " --digest 00").status, 1) << "another patch was shown";
   const CliSaid approved = depot("approve " + id + " -m fine");
   EXPECT_EQ(approved.out, id + "  approved\n") << approved.err;
-  EXPECT_NE(approved.err.find("digest "), std::string::npos) << approved.err;
+  for (const char* const shown : {"+int main() { return 0; }", "\"tool\":\"commit\"", "digest "}) {
+    EXPECT_NE(approved.err.find(shown), std::string::npos) << shown << approved.err;
+  }
   EXPECT_EQ(depot("result --wait " + id).status, 0);
   EXPECT_EQ(shell("cd " + repo + " && git log --format=%s tiffany/" + id), "Return success\nfirst");
   EXPECT_EQ(shell("cd " + repo + " && git status --short && git rev-parse HEAD"), before);
