@@ -190,11 +190,9 @@ std::string commit_on(const CommitRequest& request) {
   const git_oid id = git::oid_of(sha);
   git_reference* made = nullptr;
   const int code = git::past_old_lock(repository.get(), request.ref, [&] {
-    if (!tip) {
-      return git_reference_create(&made, repository.get(), request.ref.c_str(), &id, 0,
-                                  "tiffany: commit");
-    }
-    const git_oid expected = git::oid_of(request.parent);
+    // Zero: there must be no such ref. git_reference_create would look before it locks the ref, and
+    // of two at the same time both would make it.
+    const git_oid expected = tip ? git::oid_of(request.parent) : git_oid{};
     return git_reference_create_matching(&made, repository.get(), request.ref.c_str(), &id, 1,
                                          &expected, "tiffany: commit");
   });

@@ -189,6 +189,8 @@ TEST(AgentCommit, AnOldLockOnARefOfOursIsRemovedAndOneOfAUserIsNot) {
   EXPECT_TRUE(thrown_by([&] { commit_on(request); }).says("remove that file"));
 }
 
+// Whoever finds the ref locked fails, and whoever comes later finds it moved: at most one is left,
+// and the first to lock it always is.
 TEST(AgentCommit, OfManyAtTheSameTimeOneMovesTheRef) {
   const Repository repository;
   const CommitRequest request = request_for(repository.path(), changed_state(repository.path()));
