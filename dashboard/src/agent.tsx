@@ -87,7 +87,10 @@ function Said({ message }: { message: Message }) {
       <div class="who">
         {role}{' '}
         {tainted && (
-          <span class="badge tainted" title="Text that others wrote, or that follows from such text">
+          <span
+            class="badge tainted"
+            title="Text that others wrote, or that follows from such text"
+          >
             tainted
           </span>
         )}

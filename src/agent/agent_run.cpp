@@ -379,7 +379,8 @@ Durable<ToolRecord> AgentRun::run_tool(Tool& tool, const ToolCall& call) {
 Durable<Summary> AgentRun::finish() {
   now("finishing");
   Completed end;
-  end.success = true;
+  // A patch that nobody approved in time is not what was asked for.
+  end.success = state_.canvas.tree == state_.base_tree || !state_.commit.sha.empty();
   end.commit = state_.commit.sha;
   const auto there = [&]() -> Task<Completed> {
     co_await tidy();

@@ -118,6 +118,7 @@ TEST_F(AgentTest, A5_NobodyAnswersForAWeekAndNothingIsCommitted) {
     const Uuid id = co_await host.start(kAgentType, ask);
     const Summary summary = co_await host.result<Summary>(id);
     EXPECT_TRUE(summary.commit.empty());
+    EXPECT_FALSE(summary.success) << "a patch is left that nobody approved";
   });
   EXPECT_EQ(repositories.committed, 0);
 }

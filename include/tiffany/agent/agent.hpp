@@ -61,7 +61,7 @@ TIFFANY_JSON_ADDED(Instruction, repository, base, onto, model, script, budget);
 class Summary {
  public:
   Summary() = default;
-  bool success = false;
+  bool success = false;  // false: a patch was made, and nobody approved it in time
   std::string text{};    // what the model said at last
   std::string commit{};  // empty: nothing was committed
   std::string ref{};
