@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "agent/scripted_wire.hpp"
+#include "agent/wire.hpp"
 #include "tiffany/agent/script.hpp"
 #include "tiffany/base/json.hpp"
 
@@ -171,17 +172,7 @@ std::string chat_answer(const Reply& reply, const AnswerId& id) {
   if (!reply.message.calls.empty()) {
     out.key("tool_calls");
     out.begin_array();
-    for (const ToolCall& call : reply.message.calls) {
-      out.begin_object();
-      out.member("id", call.id);
-      out.member("type", "function");
-      out.key("function");
-      out.begin_object();
-      out.member("name", call.name);
-      out.member("arguments", call.arguments);
-      out.end_object();
-      out.end_object();
-    }
+    for (const ToolCall& call : reply.message.calls) wire::write_chat_call(out, call);
     out.end_array();
   }
   out.end_object();

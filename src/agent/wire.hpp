@@ -10,11 +10,14 @@
 
 #include "tiffany/agent/http_model.hpp"
 #include "tiffany/agent/model.hpp"
+#include "tiffany/base/json.hpp"
 
 namespace tiffany::agent::wire {
 
 // The same bytes for the same request. NotRetryable when a schema is no JSON object.
 std::string chat_body(const Endpoint& endpoint, const Request& request);
+// As chat completions have it, in questions and in answers.
+void write_chat_call(JsonWriter& out, const ToolCall& call);
 std::string responses_body(const Endpoint& endpoint, const Request& request);
 
 // A call of a tool as far as it has come.

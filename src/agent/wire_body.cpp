@@ -19,18 +19,6 @@ std::string schema_text(const std::string& schema, const std::string& of) {
   throw NotRetryable("The JSON Schema of " + of + " is no object.");
 }
 
-void write_chat_call(JsonWriter& out, const ToolCall& call) {
-  out.begin_object();
-  out.member("id", call.id);
-  out.member("type", "function");
-  out.key("function");
-  out.begin_object();
-  out.member("name", call.name);
-  out.member("arguments", call.arguments);
-  out.end_object();
-  out.end_object();
-}
-
 void write_chat_message(JsonWriter& out, const Message& message) {
   out.begin_object();
   out.member("role", name_of(message.role));
@@ -92,6 +80,18 @@ void write_items(JsonWriter& out, const Message& message) {
 }
 
 }  // namespace
+
+void write_chat_call(JsonWriter& out, const ToolCall& call) {
+  out.begin_object();
+  out.member("id", call.id);
+  out.member("type", "function");
+  out.key("function");
+  out.begin_object();
+  out.member("name", call.name);
+  out.member("arguments", call.arguments);
+  out.end_object();
+  out.end_object();
+}
 
 std::string chat_body(const Endpoint& endpoint, const Request& request) {
   std::string text;
