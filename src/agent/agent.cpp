@@ -11,8 +11,9 @@ namespace {
 
 using AgentArguments = std::tuple<Instruction>;
 
-Durable<Summary> react(AgentServices* with, Flow* flow, AgentArguments arguments) {
-  AgentRun run(*with, *flow, std::get<0>(arguments));
+Durable<Summary> react(AgentServices* with, Flow* flow, AgentArguments arguments,
+                       std::string type) {
+  AgentRun run(*with, *flow, std::get<0>(arguments), std::move(type));
   const auto view = flow->on_query(kAgentView, [&] { return run.view(); });
   const auto transcript = flow->on_query(kTranscript, [&] { return run.transcript(); });
   co_return co_await run.run();
@@ -22,9 +23,10 @@ Durable<Summary> react(AgentServices* with, Flow* flow, AgentArguments arguments
 
 void add_agent(Registry& types, AgentServices& services, std::string name) {
   DurableType type;
-  type.name = std::move(name);
-  type.make = [&services](Flow& flow, std::string_view arguments) {
-    return detail::DurableCode::of(react(&services, &flow, from_json<AgentArguments>(arguments)));
+  type.name = name;
+  type.make = [&services, name](Flow& flow, std::string_view arguments) {
+    return detail::DurableCode::of(
+        react(&services, &flow, from_json<AgentArguments>(arguments), name));
   };
   type.arguments = &detail::kValueType<AgentArguments>;
   types.add(std::move(type));

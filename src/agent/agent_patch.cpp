@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/agent_run.hpp"
+#include "tiffany/agent/meters.hpp"
 #include "tiffany/base/error.hpp"
 
 namespace tiffany::agent {
@@ -88,7 +89,10 @@ Durable<std::optional<Answer>> AgentRun::ask_person(Action action, std::string w
     now("awaiting approval", why);
     co_await flow_.wait_until([&] { return promise.arrived() || timer.arrived(); });
     question_.reset();
-    if (!promise.arrived()) co_return std::nullopt;
+    if (!promise.arrived()) {
+      if (with_.meters != nullptr && !flow_.replaying()) with_.meters->answered("none");
+      co_return std::nullopt;
+    }
     Answer answer;
     std::string broken;
     try {
@@ -107,30 +111,55 @@ Durable<std::optional<Answer>> AgentRun::ask_person(Action action, std::string w
       if (error.code() != Errc::approval_refused) throw;
       counts = false;
     }
-    if (counts) co_return answer;
+    if (!counts) continue;
+    if (with_.meters != nullptr && !flow_.replaying()) {
+      with_.meters->answered(name_of(answer.verdict));
+    }
+    co_return answer;
   }
 }
 
-Durable<bool> AgentRun::may_run(const Tool& tool, const ToolCall& call) {
-  const ToolTraits& traits = tool.traits();
-  const bool granted =
-      std::find(state_.granted.begin(), state_.granted.end(), call.name) != state_.granted.end();
-  const Decision decision = decide(with_.policy, call.name, traits, state_.met, granted);
+Durable<bool> AgentRun::may_run(const ToolCall& call, const CallCheck& check) {
+  const Decision decision = judge(call, check, state_.met);
   if (decision.ruling == Ruling::allow) co_return true;
   if (decision.ruling == Ruling::refuse) {
     co_await turn_down(call, decision.why);
     co_return false;
   }
   const std::optional<Answer> answer =
-      co_await ask_person(action_of(call.name, call.arguments, traits), decision.why, "");
+      co_await ask_person(action_of(call.name, call.arguments, check.traits), decision.why, "");
   if (answer && answer->verdict == Verdict::approve) {
-    if (answer->scope != AnswerScope::once && !granted) state_.granted.push_back(call.name);
+    if (answer->scope == AnswerScope::task) state_.granted.push_back(call.name);
+    if (answer->scope == AnswerScope::rule) co_await remember(call, check, *answer);
     co_return true;
   }
   std::string why = "Nobody approved this call in time.";
   if (answer) why = "This call was not approved. " + answer->comment;
   co_await turn_down(call, std::move(why));
   co_return false;
+}
+
+// The answer counts for this call even when it cannot become a rule; the log says why then.
+Durable<void> AgentRun::remember(const ToolCall& call, const CallCheck& check,
+                                 const Answer& answer) {
+  StandingRule rule;
+  rule.tool = call.name;
+  rule.pin = check.traits.pin;
+  rule.arguments = call.arguments;
+  rule.repository = ask_.repository;
+  rule.who = answer.who;
+  rule.comment = answer.comment;
+  rule.since_us = flow_.now().time_since_epoch().count();
+  const auto here = [&] {
+    try {
+      if (with_.rules == nullptr) return std::string("No rules are kept here.");
+      with_.rules->add(rule);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  static_cast<void>(co_await flow_.step("rule", here));
 }
 
 // The model has nothing more to do: what it changed is shown, approved and committed. `again`: the
@@ -146,7 +175,7 @@ Durable<AgentRun::Patch> AgentRun::settle_patch() {
     };
     const Preview preview =
         co_await flow_.step("preview", StepOptions().recorded_as(RecordType::PatchPreview), look);
-    if (!ask_.onto.empty() || !with_.policy.own_branch_is_free) {
+    if (!ask_.onto.empty() || !policy().own_branch_is_free) {
       const std::optional<Answer> answer =
           co_await ask_person(action, "A patch is to be committed to " + to + ".", preview.diff);
       if (!answer) co_return Patch::settled;

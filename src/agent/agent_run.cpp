@@ -5,7 +5,8 @@
 #include <exception>
 #include <utility>
 
-#include "base/utf8.hpp"
+#include "tiffany/agent/delegate.hpp"
+#include "tiffany/agent/meters.hpp"
 #include "tiffany/agent/plan_file.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/sha256.hpp"
@@ -22,50 +23,7 @@ constexpr const char* kPrompt =
     "tool: your last answer is the message of the commit, its first line in the imperative and at "
     "most 70 characters long.";
 
-// What is in the way of git, such as the lock of a process that was killed, is gone after seconds.
-const Retry kPatience(6, 200ms);
-constexpr std::size_t kLongestOutput = std::size_t{64} << 10;
 constexpr std::size_t kLongestShown = std::size_t{4} << 10;
-
-// The beginning and the end of what is too long. Characters stay whole.
-std::string cut_in_the_middle(std::string text, std::size_t longest) {
-  if (text.size() <= longest) return text;
-  const auto inside = [&](std::size_t at) {
-    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
-  };
-  std::size_t head = longest / 2;
-  while (head > 0 && inside(head)) --head;
-  std::size_t tail = text.size() - longest / 2;
-  while (inside(tail)) ++tail;
-  const std::string left_out = std::to_string(tail - head);
-  return text.substr(0, head) + "\n[... " + left_out + " bytes are left out here ...]\n" +
-         text.substr(tail);
-}
-
-// What is recorded and shown is text; bytes that are none are shown as question marks.
-std::string as_text(std::string bytes) {
-  if (detail::is_utf8(bytes)) return bytes;
-  for (char& each : bytes) {
-    const auto byte = static_cast<unsigned char>(each);
-    if (byte >= 0x80U || byte == 0) each = '?';
-  }
-  return bytes;
-}
-
-void merge_limit(std::optional<std::int64_t>& limit, const std::optional<std::int64_t>& other) {
-  if (other && (!limit || *other < *limit)) limit = other;
-}
-
-// What both allow.
-BudgetLimits tighter(BudgetLimits a, const BudgetLimits& b) {
-  merge_limit(a.tokens, b.tokens);
-  merge_limit(a.micro_dollars, b.micro_dollars);
-  merge_limit(a.seconds, b.seconds);
-  merge_limit(a.turns, b.turns);
-  merge_limit(a.tool_runs, b.tool_runs);
-  merge_limit(a.bytes, b.bytes);
-  return a;
-}
 
 // What is asked for cannot be: another try would find the same.
 class CannotBegin : public Error {
@@ -80,9 +38,19 @@ Task<Begun> begin_there(AgentServices* with, const Instruction* ask, Uuid task) 
   begun.policy = with->policy.digest();
   begun.prompt = with->prompt.empty() ? kPrompt : with->prompt;
   begun.offers = with->tools.offers();
+  begun.rules = with->policy;
+  if (const std::string kind = ask->budget.negative(); !kind.empty()) {
+    throw CannotBegin(Errc::bad_argument,
+                      "The budget of an instruction has less than no " + kind + ".");
+  }
   if (!ask->repository.empty()) {
     try {
-      begun.canvas = co_await with->repositories.open(ask->repository, ask->base, task.text());
+      if (ask->from) {
+        begun.canvas =
+            co_await with->repositories.keep(ask->repository, ask->from->canvas, task.text());
+      } else {
+        begun.canvas = co_await with->repositories.open(ask->repository, ask->base, task.text());
+      }
     } catch (const RepositoryBusy&) {
       throw;
     } catch (const Error& error) {
@@ -92,8 +60,27 @@ Task<Begun> begin_there(AgentServices* with, const Instruction* ask, Uuid task) 
   co_return begun;
 }
 
-Task<Thought> ask_model(AgentServices* with, Model* model, Uuid task, const Request* request,
-                        Try attempt, std::string digest) {
+// What the process knows of a call. The model made it now, and nobody has judged it before.
+CallCheck check_call(const AgentServices& with, const Instruction& ask, const ToolCall& call) {
+  CallCheck check;
+  const Tool* const tool = with.tools.find(call.name);
+  if (tool == nullptr) {
+    check.mistake = "There is no tool \"" + call.name + "\". Tools: " + with.tools.names();
+    return check;
+  }
+  check.mistake = tool->mistake_in(call.arguments);
+  check.traits = tool->traits();
+  if (call.name == kDelegate && ask.from && ask.from->depth >= kDeepestAgent) {
+    check.mistake = "You are the last of a chain of agents: do this yourself.";
+  }
+  check.ruled =
+      check.mistake.empty() && with.rules != nullptr &&
+      with.rules->has(rule_id(call.name, check.traits.pin, call.arguments, ask.repository));
+  return check;
+}
+
+Task<Thought> ask_model(AgentServices* with, Model* model, Uuid task, const Instruction* ask,
+                        const Request* request, Try attempt, std::string digest) {
   observe::Pal* const pal = with->pal;
   if (pal != nullptr) {
     pal->emit(observe::PalEvent(task, observe::stage::kWaitingForLlm, "asks the model"));
@@ -107,37 +94,36 @@ Task<Thought> ask_model(AgentServices* with, Model* model, Uuid task, const Requ
               [&](JsonWriter& out) { out.member("piece", shown); });
   };
   const int number = attempt.number;
-  const Reply reply = co_await model->ask(*request, std::move(attempt), tell);
+  const AgentMeters::Attempted attempted(task, attempt.key, number);
+  Reply reply;
+  std::exception_ptr failure;
+  try {
+    reply = co_await model->ask(*request, std::move(attempt), tell);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::int64_t cost =
+      with->price && failure == nullptr ? with->price(reply.usage, reply.model) : 0;
+  if (with->meters != nullptr) {
+    with->meters->asked(attempted, failure == nullptr ? reply.model : request->model, reply.usage,
+                        cost, failure != nullptr);
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
   Thought thought;
   thought.plan = as_text(with->secrets.scrubbed(reply.message.text));
   thought.calls = reply.message.calls;
   for (ToolCall& call : thought.calls) {
     call.arguments = as_text(with->secrets.scrubbed(call.arguments));
+    thought.checks.push_back(check_call(*with, *ask, call));
   }
   thought.stop = reply.stop;
   thought.model = reply.model;
   thought.usage = reply.usage;
-  thought.cost = with->price ? with->price(reply.usage, reply.model) : 0;
+  thought.cost = cost;
   thought.request = std::move(digest);
   thought.attempts = number;
   thought.tainted = reply.message.tainted;
   co_return thought;
-}
-
-Task<ToolRecord> run_there(AgentServices* with, Tool* tool, ToolContext where,
-                           const ToolCall* call) {
-  const ToolAnswer answer = co_await tool->run(std::move(where), call->arguments);
-  ToolRecord record;
-  record.tool = call->name;
-  record.call = call->id;
-  record.output = cut_in_the_middle(as_text(with->secrets.scrubbed(answer.text)), kLongestOutput);
-  if (answer.failed) {
-    record.error = answer.exit == 0 ? "failed" : "exit code " + std::to_string(answer.exit);
-  }
-  record.exit = answer.exit;
-  record.level = answer.level;
-  record.canvas = answer.canvas;
-  co_return record;
 }
 
 }  // namespace
@@ -163,16 +149,20 @@ Durable<Summary> AgentRun::run() {
   }
   const auto shield = flow_.shield();
   try {
-    const auto there = [&] { return tidy(); };
-    co_await flow_.step("tidy", StepOptions().retry(kPatience), there);
+    const auto there = [&] { return tidy(true); };
+    co_await flow_.step("tidy", StepOptions().retry(patience()), there);
   } catch (const StepFailed&) {  // is in the log, and the task is over
   }
   std::rethrow_exception(cancelled);
 }
 
-Task<void> AgentRun::tidy() const {
+Task<void> AgentRun::tidy(bool cancelled) const {
   if (!ask_.repository.empty()) {
-    co_await with_.repositories.forget(ask_.repository, flow_.id().text());
+    // The parent of a child takes its canvas, and forgets it then.
+    if (!ask_.from || cancelled) {
+      co_await with_.repositories.forget(ask_.repository, flow_.id().text());
+    }
+    if (!state_.child.empty()) co_await with_.repositories.forget(ask_.repository, state_.child);
   }
   if (with_.tidy) co_await with_.tidy(flow_.id());
 }
@@ -185,10 +175,12 @@ Durable<Summary> AgentRun::work() {
   if (!state_.begun) co_await begin();
   for (;;) {
     const Thought thought = co_await think();
-    for (const ToolCall& call : thought.calls) co_await act(call);
+    co_await act(thought);
     if (thought.calls.empty()) {
       if (thought.stop == Stop::length) {
         say(Message::user(kCutOff));
+      } else if (ask_.from) {
+        break;  // its changes are its parent's
       } else {
         const Patch patch = co_await settle_patch();
         if (patch == Patch::settled) break;
@@ -202,13 +194,15 @@ Durable<Summary> AgentRun::work() {
 Durable<void> AgentRun::begin() {
   StepOptions options = StepOptions()
                             .recorded_as(RecordType::InstructionStart)
-                            .retry(kPatience.except<CannotBegin>());
+                            .retry(patience().except<CannotBegin>());
   const auto there = [&] { return begin_there(&with_, &ask_, flow_.id()); };
   const Begun begun = co_await flow_.step("instruction", std::move(options), there);
   state_.begun = true;
   state_.canvas = begun.canvas;
   state_.base_tree = begun.canvas.tree;
-  state_.limits = tighter(with_.budget, ask_.budget);
+  state_.limits = with_.budget.with(ask_.budget);
+  state_.policy = begun.rules;
+  if (ask_.from) state_.met = ask_.from->met;
   state_.began_us = flow_.now().time_since_epoch().count();
   say(Message::system(begun.prompt));
   say(Message::user(begun.instruction));
@@ -225,6 +219,7 @@ Durable<void> AgentRun::afford(Amounts more) {
     now("out of budget", refused.empty() ? over : over + " The last raise was none: " + refused);
     const SentAmounts sent = co_await flow_.signal<SentAmounts>(kRaiseBudget.string());
     state_.limits.raise(sent.by);
+    state_.raised.add(sent.by);
     refused = sent.mistake;
   }
 }
@@ -234,6 +229,9 @@ Request AgentRun::question() const {
   request.model = ask_.model;
   request.messages = state_.messages;
   request.tools = with_.tools.offers();
+  if (depth() >= kDeepestAgent) {
+    std::erase_if(request.tools, [](const ToolOffer& each) { return each.name == kDelegate; });
+  }
   return request;
 }
 
@@ -270,9 +268,13 @@ Durable<Thought> AgentRun::think() {
     Try one;
     one.key = attempt.key();
     one.number = attempt.number();
-    return ask_model(&with_, &model(), flow_.id(), &request, std::move(one), state_.chain);
+    return ask_model(&with_, &model(), flow_.id(), &ask_, &request, std::move(one), state_.chain);
   };
   Thought thought = co_await flow_.step("think", std::move(options), there);
+  while (thought.checks.size() < thought.calls.size()) {  // a log of before
+    const ToolCall& call = thought.calls[thought.checks.size()];
+    thought.checks.push_back(check_call(with_, ask_, call));
+  }
   take(thought, needed);
   co_return thought;
 }
@@ -303,90 +305,17 @@ void AgentRun::now(std::string state, std::string about) {
   about_ = std::move(about);
 }
 
-Durable<void> AgentRun::act(const ToolCall& call) {
-  Tool* const tool = with_.tools.find(call.name);
-  std::string mistake = "There is no tool \"" + call.name + "\". Tools: " + with_.tools.names();
-  if (tool != nullptr) mistake = tool->mistake_in(call.arguments);
-  if (!mistake.empty()) {
-    co_await turn_down(call, mistake);
-    co_return;
-  }
-  const bool may = co_await may_run(*tool, call);
-  if (!may) co_return;
-  const ToolRecord record = co_await run_tool(*tool, call);
-  note(state_.met, tool->traits());
-  if (!record.canvas.tree.empty()) state_.canvas = record.canvas;
-  state_.spent.bytes += static_cast<std::int64_t>(record.output.size());
-  Message message = message_of(record);
-  message.call_id = call.id;
-  message.tainted = tool->traits().untrusted;
-  say(std::move(message));
-}
-
-// A call that is not run has an end in the log, too.
-Durable<void> AgentRun::turn_down(const ToolCall& call, std::string why) {
-  ToolRecord record;
-  record.tool = call.name;
-  record.call = call.id;
-  record.error = std::move(why);
-  const auto here = [&] { return record; };
-  // The name of a tool is the model's, and may be anything.
-  const ToolRecord told =
-      co_await flow_.step("tool refused", StepOptions().recorded_as(RecordType::ToolResult), here);
-  say(message_of(told));
-}
-
-Durable<ToolRecord> AgentRun::run_tool(Tool& tool, const ToolCall& call) {
-  Amounts needed;
-  needed.tool_runs = 1;
-  co_await afford(needed);
-  state_.spent.add(needed);
-  now("acting", call.name);
-  StepOptions options = StepOptions()
-                            .recorded_as(RecordType::ToolResult)
-                            .retry(kPatience)
-                            .arguments(call.name, call.arguments, state_.canvas.tree);
-  options.effect = tool.traits().effect == StepEffect::at_most_once ? StepEffect::at_most_once
-                                                                    : StepEffect::idempotent;
-  ToolContext where;
-  const auto there = [&](Attempt& attempt) {
-    where.task = flow_.id();
-    where.key = attempt.key();
-    where.round = attempt.retry();
-    where.now_us = flow_.now().time_since_epoch().count();
-    where.repository = ask_.repository;
-    where.canvas = state_.canvas;
-    return run_there(&with_, &tool, where, &call);
-  };
-  ToolRecord record;
-  std::exception_ptr cancelled;
-  try {
-    record = co_await flow_.step("tool " + call.name, std::move(options), there);
-  } catch (const StepFailed& failed) {
-    record.error = failed.what();
-  } catch (const StepUnknown& unknown) {
-    record.error = unknown.what();
-  } catch (const DurableCancelled&) {
-    cancelled = std::current_exception();
-  }
-  if (cancelled == nullptr) co_return record;
-  const auto shield = flow_.shield();
-  const auto stop = [&] { return tool.stop(where); };
-  co_await flow_.step("stop " + call.name, stop);
-  std::rethrow_exception(cancelled);
-}
-
 Durable<Summary> AgentRun::finish() {
   now("finishing");
   Completed end;
   // A patch that nobody approved in time is not what was asked for.
-  end.success = state_.canvas.tree == state_.base_tree || !state_.commit.sha.empty();
+  end.success = ask_.from || state_.canvas.tree == state_.base_tree || !state_.commit.sha.empty();
   end.commit = state_.commit.sha;
   const auto there = [&]() -> Task<Completed> {
-    co_await tidy();
+    co_await tidy(false);
     co_return end;
   };
-  StepOptions options = StepOptions().recorded_as(RecordType::TaskComplete).retry(kPatience);
+  StepOptions options = StepOptions().recorded_as(RecordType::TaskComplete).retry(patience());
   end = co_await flow_.step("finish", std::move(options), there);
   Summary summary;
   summary.success = end.success;
@@ -395,6 +324,9 @@ Durable<Summary> AgentRun::finish() {
   summary.ref = state_.commit.ref;
   summary.turns = state_.turns;
   summary.spent = state_.spent;
+  summary.raised = state_.raised;
+  summary.canvas = state_.canvas;
+  summary.met = state_.met;
   co_return summary;
 }
 

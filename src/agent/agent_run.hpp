@@ -22,8 +22,20 @@ struct Begun {  // InstructionStart
   // What the model was told of, so that the log can be read without the operator's files.
   std::string prompt{};
   std::vector<ToolOffer> offers{};
+  // The agent keeps it, whatever the operator's file says later. None: a log of before.
+  std::optional<Policy> rules{};
 };
-TIFFANY_JSON(Begun, instruction, canvas, tools, policy, prompt, offers);
+TIFFANY_JSON(Begun, instruction, canvas, tools, policy, prompt, offers, rules);
+TIFFANY_JSON_ADDED(Begun, rules);
+
+// How a call was judged when the model made it: a replay judges alike, whatever tools and rules the
+// process has by then.
+struct CallCheck {
+  std::string mistake{};  // a sentence for the model; then the call is not run
+  ToolTraits traits{};
+  bool ruled = false;  // a standing rule covers it
+};
+TIFFANY_JSON(CallCheck, mistake, traits, ruled);
 
 struct Thought {  // LLMPlan
   std::string plan{};
@@ -35,8 +47,10 @@ struct Thought {  // LLMPlan
   std::string request{};  // digest of everything that was said before
   int attempts = 1;
   bool tainted = false;
+  std::vector<CallCheck> checks{};  // one for each call
 };
-TIFFANY_JSON(Thought, plan, calls, stop, model, usage, cost, request, attempts, tainted);
+TIFFANY_JSON(Thought, plan, calls, stop, model, usage, cost, request, attempts, tainted, checks);
+TIFFANY_JSON_ADDED(Thought, checks);
 
 struct ToolRecord {  // ToolResult
   std::string tool{};
@@ -48,6 +62,16 @@ struct ToolRecord {  // ToolResult
   CanvasState canvas{};
 };
 TIFFANY_JSON(ToolRecord, tool, output, error, call, exit, level, canvas);
+// The beginning and the end of what is too long. Characters stay whole.
+std::string cut_in_the_middle(std::string text, std::size_t longest);
+// What is recorded and shown is text; bytes that are none are shown as question marks.
+std::string as_text(std::string bytes);
+// A step of a tool, as it is recorded. The tool is looked for there: it may be gone, or another one
+// than was judged.
+Task<ToolRecord> run_there(AgentServices* with, const ToolCall* call, std::string pin,
+                           ToolContext where, int attempt);
+// What is in the way of git, such as the lock of a process that was killed, is gone after seconds.
+Retry patience();
 // As the model is told of it.
 Message message_of(const ToolRecord& record);
 Message message_of(const MergedCanvas& merged);
@@ -117,14 +141,19 @@ struct RunState {
   std::int64_t began_us = 0;
   std::string said{};  // by the model, at last
   Committed commit{};
+  std::optional<Policy> policy{};  // that it began with
+  Amounts raised{};
+  std::string child{};  // an agent of its own whose canvas is not taken yet
 };
 TIFFANY_JSON(RunState, begun, messages, chain, base_tree, canvas, spent, limits, met, granted,
-             turns, began_us, said, commit);
+             turns, began_us, said, commit, policy, raised, child);
+TIFFANY_JSON_ADDED(RunState, policy, raised, child);
 
 class AgentRun {
  public:
-  AgentRun(AgentServices& with, Flow& flow, const Instruction& ask) noexcept
-      : with_(with), flow_(flow), ask_(ask) {}
+  // `type` is what the registry calls this task.
+  AgentRun(AgentServices& with, Flow& flow, const Instruction& ask, std::string type) noexcept
+      : with_(with), flow_(flow), ask_(ask), type_(std::move(type)) {}
   AgentRun(const AgentRun&) = delete;
   AgentRun& operator=(const AgentRun&) = delete;
 
@@ -136,16 +165,28 @@ class AgentRun {
   enum class Patch : std::uint8_t { settled, again };
 
   Durable<Summary> work();
-  Task<void> tidy() const;
+  Task<void> tidy(bool cancelled) const;
   Durable<void> begin();
   Durable<void> afford(Amounts more);
   Durable<Thought> think();
-  Durable<void> act(const ToolCall& call);
+
+  Durable<void> act(const Thought& thought);
+  Durable<void> act_on(const ToolCall& call, const CallCheck& check);
+  Durable<void> act_together(const Thought& thought, std::size_t from, std::size_t to);
   Durable<void> turn_down(const ToolCall& call, std::string why);
-  Durable<ToolRecord> run_tool(Tool& tool, const ToolCall& call);
+  Durable<ToolRecord> run_tool(const ToolCall& call, const CallCheck& check);
+  Durable<ToolRecord> delegate(const ToolCall& call);
+  Durable<ToolRecord> take_from_child(const ToolCall& call, std::string said, CanvasState canvas);
+  Durable<void> stop_tool(const ToolCall& call, ToolContext where);
+  std::size_t end_of_group(const Thought& thought, std::size_t from) const;
+  Decision judge(const ToolCall& call, const CallCheck& check, const Exposure& met) const;
+  ToolContext context() const;
+  void settle_call(const ToolCall& call, const CallCheck& check, const ToolRecord& record);
+
   // None: nobody answered in time.
   Durable<std::optional<Answer>> ask_person(Action action, std::string why, std::string diff);
-  Durable<bool> may_run(const Tool& tool, const ToolCall& call);
+  Durable<bool> may_run(const ToolCall& call, const CallCheck& check);
+  Durable<void> remember(const ToolCall& call, const CallCheck& check, const Answer& answer);
   Durable<Patch> settle_patch();
   Durable<std::optional<Committed>> commit(std::string message);
   Durable<void> merge();
@@ -158,11 +199,14 @@ class AgentRun {
   void say(Message message);
   void now(std::string state, std::string about = {});
   std::string ref() const;
+  int depth() const noexcept { return ask_.from ? ask_.from->depth : 0; }
+  const Policy& policy() const noexcept { return state_.policy ? *state_.policy : with_.policy; }
   Action action_of(const std::string& tool, const std::string& arguments, const ToolTraits& traits);
 
   AgentServices& with_;
   Flow& flow_;
   const Instruction& ask_;
+  std::string type_;
   RunState state_{};
   std::unique_ptr<Model> script_;  // that the instruction came with
   std::string doing_ = "beginning";

@@ -52,6 +52,40 @@ void BudgetLimits::raise(const Amounts& by) noexcept {
   }
 }
 
+BudgetLimits BudgetLimits::share(const Amounts& spent) const noexcept {
+  BudgetLimits part;
+  for (const Kind& kind : kKinds) {
+    const std::optional<std::int64_t>& limit = this->*kind.limit;
+    if (!limit) continue;
+    const std::int64_t left = std::max<std::int64_t>(sum(*limit, -(spent.*kind.amount)), 0);
+    part.*kind.limit = kind.limit == &BudgetLimits::seconds ? left : left / 2;
+  }
+  return part;
+}
+
+BudgetLimits BudgetLimits::with(const BudgetLimits& other) const noexcept {
+  BudgetLimits both = *this;
+  for (const Kind& kind : kKinds) {
+    const std::optional<std::int64_t>& limit = other.*kind.limit;
+    if (limit && (!(both.*kind.limit) || *limit < *(both.*kind.limit))) both.*kind.limit = limit;
+  }
+  return both;
+}
+
+Amounts BudgetLimits::amounts() const noexcept {
+  Amounts all;
+  for (const Kind& kind : kKinds) all.*kind.amount = (this->*kind.limit).value_or(0);
+  all.seconds = 0;
+  return all;
+}
+
+std::string BudgetLimits::negative() const {
+  for (const Kind& kind : kKinds) {
+    if ((this->*kind.limit).value_or(0) < 0) return kind.name;
+  }
+  return "";
+}
+
 std::string over_budget(const BudgetLimits& limits, const Amounts& spent, const Amounts& more) {
   for (const Kind& kind : kKinds) {
     const std::optional<std::int64_t>& limit = limits.*kind.limit;

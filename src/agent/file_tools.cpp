@@ -99,6 +99,7 @@ class FileToolOfAgent final : public Tool {
     // The repository is what the agent was asked to work on; its files may have been written by
     // anybody.
     traits_.untrusted = true;
+    traits_.concurrent = !tool.writes;
     traits_.pin = sha256_hex(to_json(offer_));
   }
   const ToolOffer& offer() const noexcept override { return offer_; }

@@ -122,6 +122,7 @@ class MemoryTool final : public Tool {
     // Another task wrote a note, perhaps of what it read in private.
     traits_.untrusted = gives_notes;
     traits_.reads_private = gives_notes;
+    traits_.concurrent = gives_notes;
     traits_.pin = sha256_hex(to_json(offer_));
   }
   const ToolOffer& offer() const noexcept override { return offer_; }

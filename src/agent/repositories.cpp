@@ -13,6 +13,10 @@ CanvasState git_open(std::string repository, std::string base, std::string task)
   return Canvas::open(repository, base).keep(task);
 }
 
+CanvasState git_keep(std::string repository, CanvasState canvas, std::string task) {
+  return Canvas::reopen(repository, canvas).keep(task);
+}
+
 std::string git_diff(std::string repository, CanvasState canvas) {
   return Canvas::reopen(repository, canvas).diff().text;
 }
@@ -43,6 +47,10 @@ void git_forget(std::string repository, std::string task) { Canvas::forget(repos
 Task<CanvasState> GitRepositories::open(std::string repository, std::string base,
                                         std::string task) {
   co_return co_await offload(git_open, std::move(repository), std::move(base), std::move(task));
+}
+Task<CanvasState> GitRepositories::keep(std::string repository, CanvasState canvas,
+                                        std::string task) {
+  co_return co_await offload(git_keep, std::move(repository), moved(canvas), std::move(task));
 }
 Task<std::string> GitRepositories::diff(std::string repository, CanvasState canvas) {
   co_return co_await offload(git_diff, std::move(repository), moved(canvas));

@@ -2,12 +2,21 @@
 
 #include <algorithm>
 
+#include "tiffany/agent/schema.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/sha256.hpp"
 
 namespace tiffany::agent {
 
 Task<void> Tool::stop(ToolContext /*where*/) { co_return; }
+
+std::string mistakes_in_call(const ToolOffer& offer, std::string_view arguments) {
+  std::string all;
+  for (const std::string& each : check_against(offer.schema, arguments)) {
+    all += (all.empty() ? "" : " ") + each;
+  }
+  return all.empty() ? all : "The arguments of " + offer.name + " do not fit: " + all;
+}
 
 void ToolSet::add(std::shared_ptr<Tool> tool) {
   const std::string& name = tool->offer().name;

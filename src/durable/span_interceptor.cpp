@@ -35,11 +35,21 @@ observe::SpanId SpanInterceptor::span_of(const Uuid& task) noexcept {
   return {task, span_number(task.hash(), 0)};
 }
 
+observe::SpanId SpanInterceptor::span_of(const Uuid& task, std::string_view key,
+                                         int attempt) noexcept {
+  const auto number = static_cast<std::uint64_t>(attempt);
+  return {task, span_number(mix(task.hash(), hash_name(key)), number)};
+}
+
+observe::SpanId SpanInterceptor::inside(const observe::SpanId& span,
+                                        std::string_view name) noexcept {
+  return {span.trace, span_number(span.span, hash_name(name))};
+}
+
 void SpanInterceptor::step_ended(const StepCall& call, const std::exception_ptr& failure) noexcept {
   observe::EndedSpan span;
   const observe::SpanId parent = span_of(call.task);
-  const auto attempt = static_cast<std::uint64_t>(call.attempt);
-  span.id = {call.task, span_number(mix(call.task.hash(), hash_name(call.key)), attempt)};
+  span.id = span_of(call.task, call.key, call.attempt);
   span.parent = parent.span;
   span.name = call.step;
   span.began = call.began * 1000;

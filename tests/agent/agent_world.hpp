@@ -65,6 +65,10 @@ class CountedRepositories final : public Repositories {
     state.tree = "tree";
     co_return state;
   }
+  Task<CanvasState> keep(std::string, CanvasState canvas, std::string) override {
+    ++kept;
+    co_return canvas;
+  }
   Task<std::string> diff(std::string, CanvasState canvas) override { co_return "+" + canvas.tree; }
   Task<std::string> commit(CommitRequest request) override {
     co_await sleep(std::chrono::milliseconds(1));
@@ -102,6 +106,7 @@ class CountedRepositories final : public Repositories {
   int committed = 0;
   int merges = 0;
   int forgotten = 0;
+  int kept = 0;
 };
 
 class CountedTool final : public Tool {

@@ -32,6 +32,7 @@
 #include "tiffany/agent/model.hpp"
 #include "tiffany/agent/policy.hpp"
 #include "tiffany/agent/repositories.hpp"
+#include "tiffany/agent/rules.hpp"
 #include "tiffany/agent/tool.hpp"
 #include "tiffany/base/codec.hpp"
 #include "tiffany/base/scrub.hpp"
@@ -42,7 +43,19 @@
 
 namespace tiffany::agent {
 
+class AgentMeters;  // agent/meters.hpp
+
 inline constexpr const char* kAgentType = "tiffany.agent";
+
+// Where the instruction of another agent comes from (agent/delegate.hpp).
+class Delegation {
+ public:
+  Delegation() = default;
+  CanvasState canvas{};  // that the child goes on with, and gives back
+  Exposure met{};        // what the parent has met: its words may have it
+  int depth = 0;         // 1: a child of an agent that somebody started
+};
+TIFFANY_JSON(Delegation, canvas, met, depth);
 
 class Instruction {
  public:
@@ -54,9 +67,11 @@ class Instruction {
   std::string model{};       // empty: the first
   std::string script{};      // replies instead of a model (agent/script.hpp); empty: the model
   BudgetLimits budget{};     // of what is less than the operator's
+  // Only of children: their changes go to their parent, and they commit nothing.
+  std::optional<Delegation> from{};
 };
-TIFFANY_JSON(Instruction, instruction, repository, base, onto, model, script, budget);
-TIFFANY_JSON_ADDED(Instruction, repository, base, onto, model, script, budget);
+TIFFANY_JSON(Instruction, instruction, repository, base, onto, model, script, budget, from);
+TIFFANY_JSON_ADDED(Instruction, repository, base, onto, model, script, budget, from);
 
 class Summary {
  public:
@@ -66,9 +81,13 @@ class Summary {
   std::string commit{};  // empty: nothing was committed
   std::string ref{};
   int turns = 0;
-  Amounts spent{};
+  Amounts spent{};       // with what children used
+  Amounts raised{};      // by people, beyond what it began with
+  CanvasState canvas{};  // as it was at the end
+  Exposure met{};
 };
-TIFFANY_JSON(Summary, success, text, commit, ref, turns, spent);
+TIFFANY_JSON(Summary, success, text, commit, ref, turns, spent, raised, canvas, met);
+TIFFANY_JSON_ADDED(Summary, raised, canvas, met);
 
 // Something that waits for a person.
 class Question {
@@ -108,9 +127,10 @@ class AgentServices {
   Model& model;
   Repositories& repositories;
   ToolSet tools{};
-  Policy policy{};
-  BudgetLimits budget{};  // no instruction has more
-  std::string prompt{};   // what the model is told first; empty: the library's own
+  Policy policy{};            // that an agent begins with is the one that it keeps
+  RuleBook* rules = nullptr;  // what people allowed for good; null: an answer is for a task at most
+  BudgetLimits budget{};      // no instruction has more
+  std::string prompt{};       // what the model is told first; empty: the library's own
   std::string author = "Tiffany <agent@localhost>";  // of commits
   Duration approval_time = std::chrono::hours(24 * 7);
   int attempts = 5;  // at a question to the model
@@ -122,6 +142,7 @@ class AgentServices {
   // Called by the last step of a task, perhaps again after a crash: what its tools left goes.
   std::function<Task<void>(Uuid task)> tidy{};
   observe::Pal* pal = nullptr;  // told of what the log does not have: pieces of replies
+  AgentMeters* meters = nullptr;
 };
 
 void add_agent(Registry& types, AgentServices& services, std::string name = kAgentType);

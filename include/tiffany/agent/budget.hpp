@@ -44,6 +44,14 @@ struct BudgetLimits {
 
   // By so much more; of what has no limit nothing changes.
   void raise(const Amounts& by) noexcept;
+  // What is left of each kind, halved; of seconds all, because they pass for everybody.
+  BudgetLimits share(const Amounts& spent) const noexcept;
+  // What both allow.
+  BudgetLimits with(const BudgetLimits& other) const noexcept;
+  // As what is reserved: no limit is nothing, and seconds are never reserved.
+  Amounts amounts() const noexcept;
+  // The name of a limit below zero; empty: there is none.
+  std::string negative() const;
 };
 TIFFANY_JSON(BudgetLimits, tokens, micro_dollars, seconds, turns, tool_runs, bytes);
 

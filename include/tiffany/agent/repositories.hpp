@@ -29,6 +29,8 @@ class Repositories {
   virtual ~Repositories() = default;
   // A canvas over what `base` names, kept for the task. Cancel: it may be there.
   virtual Task<CanvasState> open(std::string repository, std::string base, std::string task) = 0;
+  // A canvas of another task, kept for this one, too.
+  virtual Task<CanvasState> keep(std::string repository, CanvasState canvas, std::string task) = 0;
   // The patch as text, cut when it is long.
   virtual Task<std::string> diff(std::string repository, CanvasState canvas) = 0;
   // agent/commit.hpp: moves the ref, and gives the id. Cancel: the ref has moved, or not.
@@ -44,6 +46,7 @@ class Repositories {
 class GitRepositories final : public Repositories {
  public:
   Task<CanvasState> open(std::string repository, std::string base, std::string task) override;
+  Task<CanvasState> keep(std::string repository, CanvasState canvas, std::string task) override;
   Task<std::string> diff(std::string repository, CanvasState canvas) override;
   Task<std::string> commit(CommitRequest request) override;
   Task<MergedCanvas> merge(std::string repository, CanvasState canvas, std::string ref,

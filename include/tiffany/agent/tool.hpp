@@ -30,9 +30,12 @@ class ToolTraits {
   bool reads_private = false;   // can see what must not leave
   bool untrusted = true;        // its answer is text that others wrote
   bool writes_outside = false;  // can tell somebody: the network, another program
+  bool concurrent = false;      // changes nothing, and ends at a cancel: may run beside others
   int level = 0;                // of the sandbox
   std::string pin{};            // digest of what the tool is; part of what is approved
 };
+TIFFANY_JSON(ToolTraits, effect, ask, reads_private, untrusted, writes_outside, concurrent, level,
+             pin);
 
 // Where a call is made.
 class ToolContext {
@@ -70,6 +73,9 @@ class Tool {
   // The task was cancelled while that call was made: what it began ends, and is waited for no more.
   virtual Task<void> stop(ToolContext where);
 };
+
+// Arguments against the schema of the offer: what mistake_in() gives for most tools.
+std::string mistakes_in_call(const ToolOffer& offer, std::string_view arguments);
 
 class ToolSet {
  public:

@@ -25,6 +25,9 @@ class SpanInterceptor final : public Interceptor {
 
   // The span of a task, as the parent of spans elsewhere.
   static observe::SpanId span_of(const Uuid& task) noexcept;
+  // The span of one attempt at a step, by Attempt::key(), and one inside of it.
+  static observe::SpanId span_of(const Uuid& task, std::string_view key, int attempt) noexcept;
+  static observe::SpanId inside(const observe::SpanId& span, std::string_view name) noexcept;
 
  private:
   observe::Tracer& tracer_;
