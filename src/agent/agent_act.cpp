@@ -313,6 +313,7 @@ Durable<ToolRecord> AgentRun::delegate(const ToolCall& call) {
   child.instruction = asked.instruction;
   child.repository = ask_.repository;
   child.model = ask_.model;
+  child.script = ask_.script;
   BudgetLimits share = state_.limits.share(state_.spent);
   if (share.turns == 0) share.turns = 1;  // half of the last turn is all of it
   child.budget = share.with(wanted);

@@ -11,6 +11,8 @@ namespace {
 
 using wal::RecordType;
 
+constexpr const char* kCommit = "commit";
+
 std::string commit_arguments(const std::string& ref, const std::string& message) {
   std::string text;
   JsonWriter out(text);
@@ -80,6 +82,7 @@ Durable<std::optional<Answer>> AgentRun::ask_person(Action action, std::string w
     const DurableHandle<Answer> promise = co_await flow_.promise<Answer>("approve " + action.tool);
     Question question;
     question.promise = promise.id().text();
+    question.tool = action.tool;
     question.digest = digest(action);
     question.action = canonical_text(action);
     question.why = why;
@@ -168,7 +171,7 @@ Durable<AgentRun::Patch> AgentRun::settle_patch() {
   while (state_.canvas.tree != state_.base_tree) {
     const std::string message = state_.said.empty() ? ask_.instruction : state_.said;
     const std::string to = ref();
-    const Action action = action_of("commit", commit_arguments(to, message), ToolTraits());
+    const Action action = action_of(kCommit, commit_arguments(to, message), ToolTraits());
     now("previewing");
     const auto look = [&] {
       return preview_there(&with_, ask_.repository, state_.canvas, digest(action));
@@ -254,6 +257,9 @@ Question require_question(const AgentView& view, const Answer& answer, WallTime 
     refuse("The time for an answer is over.");
   }
   if (answer.who.empty()) refuse("Nobody is named who answers.");
+  if (question.tool == kCommit && answer.scope != AnswerScope::once) {
+    refuse("A patch is approved once: the next one is another patch.");
+  }
   return question;
 }
 

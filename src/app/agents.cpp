@@ -11,8 +11,10 @@
 #include "app/small_files.hpp"
 #include "tiffany/agent/agent.hpp"
 #include "tiffany/agent/command_tool.hpp"
+#include "tiffany/agent/delegate.hpp"
 #include "tiffany/agent/file_tools.hpp"
 #include "tiffany/agent/memory_tools.hpp"
+#include "tiffany/agent/meters.hpp"
 #include "tiffany/agent/router.hpp"
 
 namespace tiffany::app {
@@ -101,12 +103,28 @@ agent::BudgetLimits budget_in(ConfigReader& in) {
   return limits;
 }
 
+agent::RuleBook rules_in(const std::string& path) {
+  const std::string text = read_small_file(path).value_or("");
+  try {
+    return agent::RuleBook(text,
+                           [path](const std::string& rules) { write_private_file(path, rules); });
+  } catch (const Error& error) {
+    throw Error(error.code(), path + ": " + error.what());
+  }
+}
+
 }  // namespace
 
 struct Agents::Parts {
-  Parts(exec::CommandRunner& commands, observe::Pal& pal, const std::string& data)
-      : workshop(commands, data + "/agents"), services(models, git) {
+  Parts(exec::CommandRunner& commands, observe::Pal& pal, observe::Metrics& metrics,
+        const std::string& data)
+      : workshop(commands, data + "/agents"),
+        rules(rules_in(data + "/rules.json")),
+        meters(metrics),
+        services(models, git) {
     services.pal = &pal;
+    services.rules = &rules;
+    services.meters = &meters;
     services.tidy = [this](Uuid task) { return workshop.forget(task); };
     services.price = [this](const agent::Usage& usage, const std::string& model) {
       return models.router == nullptr ? 0 : models.router->price(usage, model);
@@ -122,13 +140,15 @@ struct Agents::Parts {
     ConfigReader in(path, text);
     in.whole([&] {
       in.object(
-          {"prompt", "author", "policy", "budget", "models", "tools", "secrets", "memory"},
+          {"prompt", "author", "policy", "budget", "models", "tools", "secrets", "memory",
+           "delegate"},
           [&](const std::string& name) {
             if (name == "prompt") services.prompt = in.text();
             if (name == "author") services.author = in.text();
             if (name == "policy") services.policy = policy_in(in);
             if (name == "budget") services.budget = budget_in(in);
             if (name == "models") models_file = found(in.text(), directory);
+            if (name == "delegate" && in.boolean()) agent::add_delegate_tool(services.tools);
             if (name == "memory") memory_file = found(in.text(), directory);
             if (name == "tools") {
               in.array(kMostTools,
@@ -164,15 +184,19 @@ struct Agents::Parts {
   std::string models_file;
   std::string memory_file;
   agent::GitRepositories git;
+  agent::RuleBook rules;
+  agent::AgentMeters meters;
   agent::AgentServices services;
 };
 
 Agents::Agents(const std::string& file, const std::string& data, exec::CommandRunner& commands,
-               observe::Pal& pal)
-    : parts_(std::make_unique<Parts>(commands, pal, data)) {
+               observe::Pal& pal, observe::Metrics& metrics)
+    : parts_(std::make_unique<Parts>(commands, pal, metrics, data)) {
   if (!file.empty()) parts_->read(file);
 }
 Agents::~Agents() = default;
+
+agent::RuleBook& Agents::rules() noexcept { return parts_->rules; }
 
 Task<void> Agents::open() {
   if (!parts_->models_file.empty()) {

@@ -4,8 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "tiffany/agent/rules.hpp"
 #include "tiffany/durable/registry.hpp"
 #include "tiffany/exec/commands.hpp"
+#include "tiffany/observe/metrics.hpp"
 #include "tiffany/observe/pal.hpp"
 
 namespace tiffany::app {
@@ -15,13 +17,15 @@ class Agents {
   // `file` empty: agents with the tools of the library, whose replies come from scripts. Throws an
   // Error that names the file and what is wrong in it.
   Agents(const std::string& file, const std::string& data, exec::CommandRunner& commands,
-         observe::Pal& pal);
+         observe::Pal& pal, observe::Metrics& metrics);
   ~Agents();
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
   void add(Registry& types);
   // Reads the models, with the files that they name. Throws as the constructor.
   Task<void> open();
+  // What people allowed for good.
+  agent::RuleBook& rules() noexcept;
 
  private:
   struct Parts;

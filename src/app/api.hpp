@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "app/access.hpp"
+#include "app/agents.hpp"
 #include "app/audit.hpp"
 #include "app/settings.hpp"
 #include "tiffany/app/app.hpp"
@@ -127,6 +128,7 @@ class Api : public http::Handler {
     Tokens& tokens;
     Access& access;
     Audit& audit;
+    Agents& agents;
     std::function<void(std::string)> shut_down;
   };
   explicit Api(Parts of)
@@ -232,6 +234,8 @@ Task<http::Response> task_output(ApiCall& call);
 Task<http::Response> task_artifacts(ApiCall& call);
 Task<http::Response> task_artifact(ApiCall& call);
 Task<http::Response> decide_plan(ApiCall& call);
+Task<http::Response> list_rules(ApiCall& call);
+Task<http::Response> remove_rule(ApiCall& call);
 Task<void> pal_events(ApiCall& call);
 Task<void> pal_socket(ApiCall& call);
 }  // namespace calls

@@ -42,6 +42,20 @@ agent::AnswerScope scope_of(const std::string& text) {
   throw HttpError(400, "scope is once, task or rule.");
 }
 
+void write_rule(JsonWriter& out, const agent::StandingRule& rule) {
+  out.begin_object();
+  out.member("id", rule.id);
+  out.member("tool", rule.tool);
+  out.member("pin", rule.pin);
+  out.key("arguments");
+  out.raw_value(rule.arguments);
+  out.member("repository", rule.repository);
+  out.member("who", rule.who);
+  out.member("comment", rule.comment);
+  out.member("since", wal::text_of_time(rule.since_us));
+  out.end_object();
+}
+
 }  // namespace
 
 bool is_agent(const Host& host, const Uuid& task) {
@@ -114,6 +128,32 @@ Task<Response> task_transcript(ApiCall& call) {
   const agent::RecordedRun run = agent::recorded_run(
       lines, [&](std::string_view value) { return host.store().value_of(value); });
   co_return json_answer(200, to_json(run));
+}
+
+Task<Response> list_rules(ApiCall& call) {
+  co_return json_answer(
+      200, json_text([&](JsonWriter& out) {
+        out.begin_object();
+        out.key("rules");
+        out.begin_array();
+        for (const agent::StandingRule& each : call.api.parts.agents.rules().all())
+          write_rule(out, each);
+        out.end_array();
+        out.end_object();
+      }));
+}
+
+Task<Response> remove_rule(ApiCall& call) {
+  const std::string& id = call.path("rule");
+  if (!call.api.parts.agents.rules().remove(id)) {
+    throw HttpError(404, "There is no rule \"" + id + "\".");
+  }
+  co_return json_answer(200, json_text([&](JsonWriter& out) {
+                          out.begin_object();
+                          out.member("name", id);
+                          out.member("done", "remove");
+                          out.end_object();
+                        }));
 }
 
 }  // namespace calls

@@ -102,6 +102,10 @@ constexpr std::array kRoutes{
     Route{"POST", "/tasks/{task}/decide", kOperate, true,
           "Approves or rejects what a plan or an agent asks, bound to the digest of the question",
           "", "Decide", "Done", calls::decide_plan},
+    Route{"GET", "/rules", kLook, false, "Calls of tools that somebody allowed for good", "", "",
+          "Rules", calls::list_rules},
+    Route{"DELETE", "/rules/{rule}", kOperate, true, "Removes such a rule: the call asks again", "",
+          "", "Done", calls::remove_rule},
 
     Route{"GET", "/pal", kLook, false,
           "Events as they happen (text/event-stream); Last-Event-ID goes on", "task,kind,after", "",

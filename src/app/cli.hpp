@@ -110,6 +110,8 @@ Task<int> run(Cli& cli);
 Task<int> agent(Cli& cli);
 Task<int> diff(Cli& cli);
 Task<int> budget(Cli& cli);
+Task<int> rules_ls(Cli& cli);
+Task<int> rules_rm(Cli& cli);
 Task<int> what_if(Cli& cli);
 Task<int> mcp(Cli& cli);
 Task<int> plan_check(Cli& cli);

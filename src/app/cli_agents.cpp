@@ -137,7 +137,8 @@ Task<int> decide_agent_question(Cli& cli, Json promise, bool approved) {
   const std::string body =
       std::string("{\"approved\":") + (approved ? "true" : "false") +
       ",\"digest\":" + quoted_json(cli.given.text("--digest", question["digest"].text())) +
-      ",\"note\":" + quoted_json(note) + "}";
+      ",\"note\":" + quoted_json(note) +
+      ",\"scope\":" + quoted_json(cli.given.text("--scope", "once")) + "}";
   const Json done = co_await cli.client.post("/tasks/" + task + "/decide", body);
   if (cli.out.json()) {
     cli.out.json(done);
@@ -237,6 +238,32 @@ Task<int> what_if(Cli& cli) {
     cli.out.text("now: no reply. " + detail::shown(at.problem) + "\n");
   }
   co_return ends::kDiverged;
+}
+
+Task<int> rules_ls(Cli& cli) {
+  const Json found = co_await cli.client.get("/rules");
+  if (cli.out.json()) {
+    cli.out.json_list(found, "rules");
+    co_return ends::kDone;
+  }
+  std::vector<std::vector<Cell>> rows;
+  for (const Json& each : found["rules"].elements()) {
+    if (cli.out.format() == Format::name) cli.out.text(each["id"].text() + "\n");
+    rows.push_back({each["id"].text(), each["tool"].text(), each["who"].text(),
+                    cli.out.moment(each["since"].text()), each["repository"].text(),
+                    each["arguments"].raw()});
+  }
+  if (cli.out.format() != Format::name) {
+    cli.out.table({{"ID"}, {"TOOL"}, {"WHO"}, {"SINCE"}, {"REPOSITORY"}, {"ARGUMENTS"}}, rows);
+  }
+  co_return ends::kDone;
+}
+
+Task<int> rules_rm(Cli& cli) {
+  const std::string id = cli.given.text("RULE");
+  const Json answer = co_await cli.client.remove("/rules/" + segment_of(id));
+  print_answer(cli, answer, id + "  rm");
+  co_return ends::kDone;
 }
 
 }  // namespace verb

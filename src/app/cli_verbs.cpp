@@ -123,7 +123,11 @@ void add_steering(std::vector<Verb>& all) {
                  group,
                  "keep a promise with true, or --value",
                  {which},
-                 deciding_options(),
+                 with(deciding_options(), {{"--scope",
+                                            "SCOPE",
+                                            "of an agent: for this call, for this tool in the "
+                                            "whole task, or for this call of every task",
+                                            {"once", "task", "rule"}}}),
                  verb::approve});
   all.push_back(
       {"reject",
@@ -318,6 +322,14 @@ void add_agent_verbs(std::vector<Verb>& all) {
                   {"--tool-runs", "N", "runs of tools"},
                   {"--bytes", "N", "bytes that tools answer"}},
                  verb::budget});
+  all.push_back(
+      {"rules ls", group, "calls of tools that were allowed for good", {}, {}, verb::rules_ls});
+  all.push_back({"rules rm",
+                 group,
+                 "remove such a rule: the call asks again",
+                 {{"RULE", "id of the rule"}},
+                 {},
+                 verb::rules_rm});
   all.push_back(
       {"what-if",
        group,

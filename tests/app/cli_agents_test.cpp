@@ -100,6 +100,19 @@ TEST_F(CliAgents, ABudgetThatIsUsedUpIsRaised) {
   EXPECT_EQ(depot("cancel --yes " + id).status, 0);
 }
 
+TEST_F(CliAgents, APatchIsNoRuleAndARuleThatIsNotThereIsNotFound) {
+  const std::string id = begin(repository());
+  ASSERT_TRUE(shows("budget " + id, "awaiting approval"));
+  const CliSaid refused = depot("approve --scope rule " + id);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("A patch is approved once"), std::string::npos) << refused.err;
+  EXPECT_TRUE(shows("budget " + id, "awaiting approval")) << "the promise is intact";
+  EXPECT_EQ(depot("rules ls -o json").out, "{\"rules\":[]}\n");
+  const CliSaid gone = depot("rules rm 0123456789abcdef");
+  EXPECT_EQ(gone.status, 4);
+  EXPECT_NE(gone.err.find("There is no rule \"0123456789abcdef\"."), std::string::npos) << gone.err;
+}
+
 TEST_F(CliAgents, WhatIfNamesTheFirstDecisionThatDiffers) {
   const std::string repo = repository();
   const std::string id = begin(repo);

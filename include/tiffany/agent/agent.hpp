@@ -94,13 +94,14 @@ class Question {
  public:
   Question() = default;
   std::string promise{};  // what Host::complete takes
+  std::string tool{};     // what is asked for; of a patch "commit"
   std::string digest{};   // what the answer must name
   std::string action{};   // the canonical JSON that the digest is of
   std::string why{};
   std::string diff{};           // of a patch
   std::int64_t expires_us = 0;  // since 1970
 };
-TIFFANY_JSON(Question, promise, digest, action, why, diff, expires_us);
+TIFFANY_JSON(Question, promise, tool, digest, action, why, diff, expires_us);
 
 class AgentView {
  public:
