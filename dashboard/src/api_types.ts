@@ -217,6 +217,49 @@ export type Token = {
   token: string;
 };
 
+export type Skills = {
+  skills: Array<{
+    name: string;
+    description: string;
+    digest: string;  // SHA-256 of all its files
+    tools: Array<string>;
+    used: number;  // how often it was read in this daemon
+  }>;
+};
+
+export type Note = {
+  id: string;
+  kind: string;
+  text: string;
+  made: string;
+  expires?: string;
+  origins: Array<{
+    task: string;
+    step: string;
+    made: string;
+    expires?: string;
+  }>;
+  distance?: number;  // edges between it and what was found
+};
+
+export type NoteEdge = {
+  from: string;
+  to: string;
+  kind: string;
+};
+
+export type Notes = {
+  notes: Array<Note>;
+  edges: Array<NoteEdge>;
+  all_notes: number;  // of the whole memory
+  all_edges: number;
+};
+
+export type NoteWithEdges = {
+  note: Note;
+  edges: Array<NoteEdge>;
+};
+
 export type Tokens = {
   tokens: Array<{
     name: string;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/agent_run.hpp"
+#include "agent/scrubbed_task.hpp"
 #include "base/utf8.hpp"
 #include "tiffany/agent/delegate.hpp"
 #include "tiffany/agent/meters.hpp"
@@ -110,7 +111,8 @@ Task<ToolRecord> run_there(AgentServices* with, const ToolCall* call, std::strin
     co_return record;
   }
   const AgentMeters::Attempted attempted(where.task, where.key, attempt);
-  const ToolAnswer answer = co_await tool->run(std::move(where), call->arguments);
+  Task<ToolAnswer> running = tool->run(std::move(where), call->arguments);
+  const ToolAnswer answer = co_await scrubbed_task(&with->secrets, std::move(running));
   record.output = cut_in_the_middle(as_text(with->secrets.scrubbed(answer.text)), kLongestOutput);
   if (answer.failed) {
     record.error = answer.exit == 0 ? "failed" : "exit code " + std::to_string(answer.exit);

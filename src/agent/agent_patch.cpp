@@ -52,6 +52,14 @@ Task<Committed> commit_there(AgentServices* with, CommitRequest request) {
   co_return made;
 }
 
+Task<MergedCanvas> merge_there(AgentServices* with, std::string repository, CanvasState canvas,
+                               std::string ref, std::string task) {
+  MergedCanvas merged = co_await with->repositories.merge(std::move(repository), std::move(canvas),
+                                                          std::move(ref), std::move(task));
+  for (std::string& each : merged.conflicts) each = with->secrets.scrubbed(each);
+  co_return merged;
+}
+
 }  // namespace
 
 std::string AgentRun::ref() const {
@@ -227,7 +235,7 @@ Durable<std::optional<Committed>> AgentRun::commit(std::string message) {
 Durable<void> AgentRun::merge() {
   now("merging", merge_wanted_);
   const auto there = [&] {
-    return with_.repositories.merge(ask_.repository, state_.canvas, ref(), flow_.id().text());
+    return merge_there(&with_, ask_.repository, state_.canvas, ref(), flow_.id().text());
   };
   const MergedCanvas merged = co_await flow_.step(
       "merge", StepOptions().retry(Retry(6, std::chrono::milliseconds(200))), there);

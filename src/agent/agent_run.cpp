@@ -5,6 +5,8 @@
 #include <exception>
 #include <utility>
 
+#include "agent/scrubbed_json.hpp"
+#include "agent/scrubbed_task.hpp"
 #include "tiffany/agent/delegate.hpp"
 #include "tiffany/agent/meters.hpp"
 #include "tiffany/agent/plan_file.hpp"
@@ -36,7 +38,7 @@ Task<Begun> begin_there(AgentServices* with, const Instruction* ask, Uuid task) 
   begun.instruction = ask->instruction;
   begun.tools = with->tools.digest();
   begun.policy = with->policy.digest();
-  begun.prompt = with->prompt.empty() ? kPrompt : with->prompt;
+  begun.prompt = (with->prompt.empty() ? kPrompt : with->prompt) + with->prompt_more;
   begun.offers = with->tools.offers();
   begun.rules = with->policy;
   if (const std::string kind = ask->budget.negative(); !kind.empty()) {
@@ -98,7 +100,8 @@ Task<Thought> ask_model(AgentServices* with, Model* model, Uuid task, const Inst
   Reply reply;
   std::exception_ptr failure;
   try {
-    reply = co_await model->ask(*request, std::move(attempt), tell);
+    Task<Reply> asking = model->ask(*request, std::move(attempt), tell);
+    reply = co_await scrubbed_task(&with->secrets, std::move(asking));
   } catch (...) {
     failure = std::current_exception();
   }
@@ -113,7 +116,9 @@ Task<Thought> ask_model(AgentServices* with, Model* model, Uuid task, const Inst
   thought.plan = as_text(with->secrets.scrubbed(reply.message.text));
   thought.calls = reply.message.calls;
   for (ToolCall& call : thought.calls) {
-    call.arguments = as_text(with->secrets.scrubbed(call.arguments));
+    call.id = as_text(with->secrets.scrubbed(call.id));
+    call.name = as_text(with->secrets.scrubbed(call.name));
+    call.arguments = as_text(scrubbed_json(with->secrets, call.arguments));
     thought.checks.push_back(check_call(*with, *ask, call));
   }
   thought.stop = reply.stop;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/canvas_path.hpp"
 #include "agent/canvas_state.hpp"
 #include "agent/git.hpp"
 #include "tiffany/agent/canvas.hpp"
@@ -13,7 +14,7 @@ namespace tiffany::agent {
 namespace {
 
 git::Diff diff_of(git_repository* repository, git_tree* base, git_index* index,
-                  std::size_t most_bytes) {
+                  std::size_t most_bytes, std::string path) {
   // Everything that the configuration of a user could change is said here.
   git_diff_options options{};
   git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
@@ -23,6 +24,11 @@ git::Diff diff_of(git_repository* repository, git_tree* base, git_index* index,
   options.old_prefix = "a";
   options.new_prefix = "b";
   options.max_size = static_cast<git_off_t>(most_bytes);
+  char* only = path.data();
+  if (!path.empty()) {
+    options.flags |= GIT_DIFF_DISABLE_PATHSPEC_MATCH;  // a path, and no pattern
+    options.pathspec = {&only, 1};
+  }
   git_diff* made = nullptr;
   git::check(git_diff_tree_to_index(&made, repository, base, index, &options),
              "The changes of the canvas cannot be found");
@@ -77,10 +83,11 @@ std::string_view name_of(FileChange change) noexcept {
   return kNames[static_cast<std::size_t>(change)];
 }
 
-CanvasDiff Canvas::diff() const {
+CanvasDiff Canvas::diff(const std::string& path) const {
+  if (!path.empty()) check_canvas_path(path);
   const git::Tree base = state_->base_tree();
-  const git::Diff diff =
-      diff_of(state_->repository.get(), base.get(), state_->index.get(), state_->limits.file_bytes);
+  const git::Diff diff = diff_of(state_->repository.get(), base.get(), state_->index.get(),
+                                 state_->limits.file_bytes, path);
   DiffText out;
   out.most = state_->limits.diff_bytes;
   const int code = git_diff_print(diff.get(), GIT_DIFF_FORMAT_PATCH, add_line, &out);
@@ -95,8 +102,8 @@ CanvasDiff Canvas::diff() const {
 
 std::vector<ChangedFile> Canvas::files() const {
   const git::Tree base = state_->base_tree();
-  const git::Diff diff =
-      diff_of(state_->repository.get(), base.get(), state_->index.get(), state_->limits.file_bytes);
+  const git::Diff diff = diff_of(state_->repository.get(), base.get(), state_->index.get(),
+                                 state_->limits.file_bytes, "");
   std::vector<ChangedFile> files;
   for (std::size_t i = 0; i < git_diff_num_deltas(diff.get()); ++i) {
     const git_diff_delta& delta = *git_diff_get_delta(diff.get(), i);

@@ -57,17 +57,6 @@ struct RemoveArguments {
 };
 TIFFANY_JSON(RemoveArguments, path);
 
-// Models write "./a" and "." where paths of the canvas are "a" and "".
-std::string canvas_path(std::string path) {
-  while (path.starts_with("./")) path.erase(0, 2);
-  return path == "." ? std::string() : path;
-}
-std::string canvas_directory(std::string path) {
-  path = canvas_path(std::move(path));
-  while (path.ends_with('/')) path.pop_back();
-  return path;
-}
-
 // The first bytes of a line, not through the middle of a character.
 std::string cut_line(std::string_view line, std::size_t most) {
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -104,6 +93,16 @@ Pattern search_pattern(const SearchArguments& ask) {
 }
 
 }  // namespace
+
+std::string canvas_path(std::string path) {
+  while (path.starts_with("./")) path.erase(0, 2);
+  return path == "." ? std::string() : path;
+}
+std::string canvas_directory(std::string path) {
+  path = canvas_path(std::move(path));
+  while (path.ends_with('/')) path.pop_back();
+  return path;
+}
 
 std::string read_lines(Canvas& canvas, std::string_view arguments) {
   const auto ask = from_json<ReadArguments>(arguments);

@@ -38,6 +38,21 @@ constexpr FileTool kFileTools[] = {
                     R"(,"old_text":{"type":"string","minLength":1},"new_text":{"type":"string"})",
                     R"("path","old_text","new_text")"),
      true, edit_file},
+    {"git_diff",
+     "Shows what is changed so far as a unified diff; with a path only the changes in that file or "
+     "directory.",
+     TIFFANY_SCHEMA(R"("path":{"type":["string","null"],"description":"a file or a directory"})",
+                    ""),
+     false, show_diff},
+    {"git_log",
+     "Lists the commits that the work is based on, the newest first: id, date, author, subject. "
+     "With a path those that changed it.",
+     TIFFANY_SCHEMA(R"("path":{"type":["string","null"],"description":"a file or a directory"})"
+                    R"(,"count":{"type":["integer","null"],"minimum":1,"maximum":200})",
+                    ""),
+     false, show_log},
+    {"git_status", "Lists the files that are changed so far, with the lines added and removed.",
+     TIFFANY_SCHEMA("", ""), false, show_status},
     {"list",
      "Lists a directory; directories end with a slash. With a pattern it lists all files below the "
      "directory whose paths match: * and ? within a name, ** over directories.",
@@ -158,9 +173,10 @@ bool file_tool_writes(std::string_view name) noexcept {
 std::string run_file_tool(Canvas& canvas, std::string_view name, std::string_view arguments) {
   const FileTool* const tool = find_file_tool(name);
   if (tool == nullptr) {
-    throw Error(Errc::bad_tool,
-                "There is no file tool of that name. There are edit, list, read, "
-                "remove, search and write.");
+    throw Error(
+        Errc::bad_tool,
+        "There is no file tool of that name. There are edit, git_diff, git_log, git_status, "
+        "list, read, remove, search and write.");
   }
   if (std::string mistake = mistake_in_arguments(*tool, arguments); !mistake.empty()) {
     throw Error(Errc::bad_tool, mistake);

@@ -255,7 +255,12 @@ std::string digest(const Manifest& manifest) { return sha256_hex(canonical_text(
 
 exec::CommandSpec command_for(const Manifest& manifest, std::string_view arguments,
                               std::string directory) {
-  exec::CommandSpec command(words_for(manifest, arguments));
+  return command_of(manifest, words_for(manifest, arguments), std::move(directory));
+}
+
+exec::CommandSpec command_of(const Manifest& manifest, std::vector<std::string> words,
+                             std::string directory) {
+  exec::CommandSpec command(std::move(words));
   command.directory = std::move(directory);
   command.limits = manifest.limits.kernel;
   command.timeout_ms = manifest.limits.timeout_ms;

@@ -272,6 +272,34 @@ MemoryPage Memory::list(std::int64_t after, std::size_t most) {
   return page;
 }
 
+std::optional<Recalled> Memory::find(std::string_view id) {
+  const std::lock_guard turn(parts_->one_at_a_time);
+  const Transaction transaction(parts_->file, Transaction::For::reading);
+  if (!tiffany::detail::is_utf8(id)) return std::nullopt;
+  const std::int64_t key = parts_->key_of(id);
+  if (key == 0) return std::nullopt;
+  return parts_->read(key);
+}
+
+std::vector<MemoryEdge> Memory::edges(const std::vector<std::string>& ids) {
+  const std::lock_guard turn(parts_->one_at_a_time);
+  const Transaction transaction(parts_->file, Transaction::For::reading);
+  Statement find(parts_->file,
+                 "WITH wanted AS (SELECT n.key FROM nodes n JOIN json_each(?) w ON w.value = n.id) "
+                 "SELECT a.id, b.id, e.kind FROM edges e JOIN nodes a ON a.key = e.a "
+                 "JOIN nodes b ON b.key = e.b WHERE e.a IN wanted OR e.b IN wanted "
+                 "ORDER BY e.a, e.b, e.kind LIMIT ?");
+  find.bind(to_json(ids)).bind(static_cast<std::int64_t>(MemoryLimits::kNeighbours));
+  std::vector<MemoryEdge> found;
+  while (find.next()) {
+    MemoryEdge& edge = found.emplace_back();
+    edge.from = find.text(0);
+    edge.to = find.text(1);
+    edge.kind = find.text(2);
+  }
+  return found;
+}
+
 MemoryCounts Memory::counts() {
   const std::lock_guard turn(parts_->one_at_a_time);
   MemoryFile& file = parts_->file;

@@ -44,7 +44,7 @@ std::string recalled_digest(std::string_view text);
 // Errc::bad_argument.
 void require_note(const Note& note);
 void require_kind(std::string_view kind);
-// The words of a query as FTS5 takes them: each one quoted, either of them. Empty: there are none.
-std::string words_query(std::string_view text);
+// The words of a query as FTS5 takes them, each one quoted.
+std::vector<std::string> words_of_query(std::string_view text);
 
 }  // namespace tiffany::agent

@@ -21,6 +21,8 @@ constexpr double kFusion = 60;
 // Each list is longer than what is asked for, so that a note that is fair in both can win.
 constexpr std::size_t kFusedLists = 4;
 constexpr std::size_t kLongestTerm = 128;
+constexpr std::int64_t kCommon = 4000;      // notes with a word
+constexpr std::int64_t kCandidates = 8000;  // notes that are ranked for a query
 constexpr std::size_t kLongestQuery = std::size_t{16} << 10;
 
 bool in_word(char c) noexcept {
@@ -68,17 +70,42 @@ std::vector<std::int64_t> keys_in(Statement& statement) {
   return keys;
 }
 
-std::vector<std::int64_t> by_words(MemoryFile& file, const Query& query, std::size_t most) {
-  const std::string words = words_query(query.text);
+// Of the newest kCandidates notes that have one of these words.
+std::vector<std::int64_t> matching(MemoryFile& file, const std::string& words, const Query& query,
+                                   std::size_t most) {
   if (words.empty()) return {};
   Statement find(file,
-                 "SELECT n.key FROM texts JOIN nodes n ON n.key = texts.rowid "
-                 "WHERE texts MATCH ? AND " TIFFANY_RECALLABLE
-                 "ORDER BY bm25(texts), n.key LIMIT ?");
+                 "SELECT key FROM (SELECT n.key AS key, bm25(texts) AS score FROM texts "
+                 "JOIN nodes n ON n.key = texts.rowid WHERE texts MATCH ? AND " TIFFANY_RECALLABLE
+                 "ORDER BY texts.rowid DESC LIMIT ?) ORDER BY score, key LIMIT ?");
   find.bind(words);
   bind_filter(find, query);
-  find.bind(static_cast<std::int64_t>(most));
+  find.bind(kCandidates).bind(static_cast<std::int64_t>(most));
   return keys_in(find);
+}
+
+bool is_common(MemoryFile& file, const std::string& word) {
+  Statement count(file, "SELECT count(*) FROM (SELECT 1 FROM texts WHERE texts MATCH ? LIMIT ?)");
+  count.bind(word).bind(kCommon + 1);
+  return count.next() && count.integer(0) > kCommon;
+}
+
+// A word that very many notes have says little of each, and to rank all of them takes long: such
+// words count when the others have not found enough.
+std::vector<std::int64_t> by_words(MemoryFile& file, const Query& query, std::size_t most) {
+  std::string rare;
+  std::string common;
+  for (const std::string& word : words_of_query(query.text)) {
+    std::string& list = is_common(file, word) ? common : rare;
+    list += (list.empty() ? "" : " OR ") + word;
+  }
+  std::vector<std::int64_t> keys = matching(file, rare, query, most);
+  if (keys.size() >= most) return keys;
+  for (const std::int64_t key : matching(file, common, query, most)) {
+    const bool there = std::find(keys.begin(), keys.end(), key) != keys.end();
+    if (!there && keys.size() < most) keys.push_back(key);
+  }
+  return keys;
 }
 
 std::vector<std::int64_t> newest(MemoryFile& file, const Query& query) {
@@ -129,7 +156,7 @@ void add_neighbours(MemoryFile& file, const Query& query, std::vector<Hit>& hits
 
 }  // namespace
 
-std::string words_query(std::string_view text) {
+std::vector<std::string> words_of_query(std::string_view text) {
   text = text.substr(0, kLongestQuery);
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < text.size() && words.size() < MemoryLimits::kTerms;) {
@@ -141,12 +168,9 @@ std::string words_query(std::string_view text) {
     }
     at = std::max(end, at + 1);
   }
-  std::string query;
-  for (const std::string_view word : words) {
-    if (!query.empty()) query += " OR ";
-    query.append("\"").append(word).append("\"");  // a word has no quotes in it
-  }
-  return query;
+  std::vector<std::string> quoted;  // a word has no quotes in it
+  for (const std::string_view word : words) quoted.push_back("\"" + std::string(word) + "\"");
+  return quoted;
 }
 
 void Memory::Parts::refresh_vectors() {

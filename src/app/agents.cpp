@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/config_reader.hpp"
+#include "app/agents_tools.hpp"
 #include "app/small_files.hpp"
 #include "tiffany/agent/agent.hpp"
 #include "tiffany/agent/command_tool.hpp"
@@ -16,6 +17,10 @@
 #include "tiffany/agent/memory_tools.hpp"
 #include "tiffany/agent/meters.hpp"
 #include "tiffany/agent/router.hpp"
+#include "tiffany/agent/skill.hpp"
+#include "tiffany/agent/symbols_tool.hpp"
+#include "tiffany/core/world.hpp"
+#include "tiffany/io/offload.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -42,11 +47,11 @@ std::string required_file(const std::string& path, const std::string& what) {
   throw Error(Errc::bad_argument, what + " names " + path + ", and there is no such file.");
 }
 
-exec::Secret secret_in(ConfigReader& in) {
+exec::Secret secret_in(ConfigReader& in, const std::string& directory) {
   exec::Secret secret;
   in.object({"name", "file", "variable"}, [&](const std::string& name) {
     if (name == "name") secret.name = in.text();
-    if (name == "file") secret.file = in.text();
+    if (name == "file") secret.file = path_from(in.text(), directory);
     if (name == "variable") secret.variable = in.text();
   });
   if (secret.name.empty() || secret.file.empty() == secret.variable.empty()) {
@@ -130,6 +135,7 @@ struct Agents::Parts {
       return models.router == nullptr ? 0 : models.router->price(usage, model);
     };
     agent::add_file_tools(services.tools);
+    agent::add_symbols_tool(services.tools, workshop);
   }
 
   void read(const std::string& path) {
@@ -137,32 +143,50 @@ struct Agents::Parts {
     const std::size_t slash = path.rfind('/');
     const std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
     std::vector<std::string> manifests;
+    std::vector<SkillSource> skill_sources;
+    std::optional<agent::RunOptions> run;
+    std::optional<agent::FetchOptions> fetch;
     ConfigReader in(path, text);
     in.whole([&] {
-      in.object(
-          {"prompt", "author", "policy", "budget", "models", "tools", "secrets", "memory",
-           "delegate"},
-          [&](const std::string& name) {
-            if (name == "prompt") services.prompt = in.text();
-            if (name == "author") services.author = in.text();
-            if (name == "policy") services.policy = policy_in(in);
-            if (name == "budget") services.budget = budget_in(in);
-            if (name == "models") models_file = found(in.text(), directory);
-            if (name == "delegate" && in.boolean()) agent::add_delegate_tool(services.tools);
-            if (name == "memory") memory_file = found(in.text(), directory);
-            if (name == "tools") {
-              in.array(kMostTools,
-                       [&](std::size_t) { manifests.push_back(found(in.text(), directory)); });
-            }
-            if (name == "secrets") {
-              in.array(kMostTools, [&](std::size_t) { workshop.secrets.push_back(secret_in(in)); });
-            }
-          });
+      in.object({"prompt", "author", "policy", "budget", "models", "tools", "secrets", "memory",
+                 "run", "fetch", "skills", "delegate"},
+                [&](const std::string& name) {
+                  if (name == "prompt") services.prompt = in.text();
+                  if (name == "author") services.author = in.text();
+                  if (name == "policy") services.policy = policy_in(in);
+                  if (name == "budget") services.budget = budget_in(in);
+                  if (name == "models") models_file = path_from(in.text(), directory);
+                  if (name == "memory") memory_file = path_from(in.text(), directory);
+                  if (name == "tools") {
+                    in.array(kMostTools, [&](std::size_t) {
+                      manifests.push_back(path_from(in.text(), directory));
+                    });
+                  }
+                  if (name == "run") run = run_options_in(in);
+                  if (name == "fetch") fetch = fetch_options_in(in, directory);
+                  if (name == "skills") {
+                    in.array(kMostTools, [&](std::size_t) {
+                      skill_sources.push_back(skill_source_in(in, directory));
+                    });
+                  }
+                  if (name == "secrets") {
+                    in.array(kMostTools, [&](std::size_t) {
+                      workshop.secrets.push_back(secret_in(in, directory));
+                    });
+                  }
+                });
     });
     if (!memory_file.empty()) {
-      agent::add_memory_tools(services.tools, std::make_shared<agent::Memory>(memory_file));
+      memory = std::make_shared<agent::Memory>(memory_file);
+      agent::add_memory_tools(services.tools, memory);
     }
+    if (run) agent::add_run_tool(services.tools, workshop, std::move(*run));
+    if (fetch) agent::add_fetch_tool(services.tools, std::move(*fetch));
     for (const std::string& each : manifests) add_tool(each, path);
+    for (const SkillSource& each : skill_sources)
+      skills->add(agent::read_skill(each.path, each.pin));
+    agent::add_skill_tools(services.tools, skills, workshop);
+    services.prompt_more = skills->prompt();
     for (const exec::Secret& each : workshop.secrets) services.secrets.add(value_of(each));
   }
   void add_tool(const std::string& manifest, const std::string& path) {
@@ -173,16 +197,14 @@ struct Agents::Parts {
       throw Error(error.code(), manifest + ": " + error.what());
     }
   }
-  // A relative path is one from the file that has it.
-  static std::string found(const std::string& path, const std::string& directory) {
-    return path.starts_with('/') ? path : directory + path;
-  }
 
   static constexpr std::size_t kMostTools = 1000;
   agent::Workshop workshop;
   ModelsOfFile models;
   std::string models_file;
   std::string memory_file;
+  std::shared_ptr<agent::Memory> memory;
+  std::shared_ptr<agent::Skills> skills = std::make_shared<agent::Skills>();
   agent::GitRepositories git;
   agent::RuleBook rules;
   agent::AgentMeters meters;
@@ -195,10 +217,21 @@ Agents::Agents(const std::string& file, const std::string& data, exec::CommandRu
   if (!file.empty()) parts_->read(file);
 }
 Agents::~Agents() = default;
+const agent::Skills& Agents::skills() const noexcept { return *parts_->skills; }
+std::shared_ptr<agent::Memory> Agents::memory() const noexcept { return parts_->memory; }
 
 agent::RuleBook& Agents::rules() noexcept { return parts_->rules; }
 
+// What has expired is found no more; here it goes.
 Task<void> Agents::open() {
+  if (parts_->memory != nullptr) {
+    const std::shared_ptr<agent::Memory> memory = parts_->memory;
+    const std::int64_t now_us = World::current().wall_clock_us().value_or(0);
+    const auto expire = [](std::shared_ptr<agent::Memory> in, std::int64_t now) {
+      return in->expire(now);
+    };
+    co_await offload(expire, memory, now_us);
+  }
   if (!parts_->models_file.empty()) {
     parts_->models.router = co_await agent::read_models(parts_->models_file);
   }

@@ -4,7 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "tiffany/agent/memory.hpp"
 #include "tiffany/agent/rules.hpp"
+#include "tiffany/agent/skill.hpp"
 #include "tiffany/durable/registry.hpp"
 #include "tiffany/exec/commands.hpp"
 #include "tiffany/observe/metrics.hpp"
@@ -26,6 +28,8 @@ class Agents {
   Task<void> open();
   // What people allowed for good.
   agent::RuleBook& rules() noexcept;
+  const agent::Skills& skills() const noexcept;
+  std::shared_ptr<agent::Memory> memory() const noexcept;  // null: the agents have none
 
  private:
   struct Parts;

@@ -31,6 +31,7 @@ namespace tiffany::app {
 
 inline constexpr std::string_view kApi = "/api/v1";
 
+class Agents;
 class Api;
 
 // One request of the API.
@@ -210,6 +211,10 @@ Task<http::Response> create_schedule(ApiCall& call);
 Task<http::Response> show_schedule(ApiCall& call);
 Task<http::Response> tell_schedule(ApiCall& call);
 Task<http::Response> remove_schedule(ApiCall& call);
+Task<http::Response> list_skills(ApiCall& call);
+Task<http::Response> list_memory(ApiCall& call);
+Task<http::Response> show_note(ApiCall& call);
+Task<http::Response> forget_note(ApiCall& call);
 Task<http::Response> problems(ApiCall& call);
 Task<http::Response> dump(ApiCall& call);
 Task<http::Response> step_figures(ApiCall& call);

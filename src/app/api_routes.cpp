@@ -107,6 +107,17 @@ constexpr std::array kRoutes{
     Route{"DELETE", "/rules/{rule}", kOperate, true, "Removes such a rule: the call asks again", "",
           "", "Done", calls::remove_rule},
 
+    Route{"GET", "/skills", kLook, false,
+          "Skills of agents, and how often each was read since the daemon began", "", "", "Skills",
+          calls::list_skills},
+    Route{"GET", "/memory", kLook, false,
+          "Notes of agents with the edges between them: by words, without words the newest",
+          "query,kind,depth,limit", "", "Notes", calls::list_memory},
+    Route{"GET", "/memory/{note}", kLook, false, "One note, with its origins and edges", "", "",
+          "NoteWithEdges", calls::show_note},
+    Route{"DELETE", "/memory/{note}", kOperate, true,
+          "Forgets a note; the log does not bring it back", "", "", "Done", calls::forget_note},
+
     Route{"GET", "/pal", kLook, false,
           "Events as they happen (text/event-stream); Last-Event-ID goes on", "task,kind,after", "",
           "", nullptr, calls::pal_events},

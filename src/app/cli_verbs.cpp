@@ -292,6 +292,33 @@ void add_plan_verbs(std::vector<Verb>& all) {
                  verb::plan_artifacts});
 }
 
+void add_knowledge_verbs(std::vector<Verb>& all, const std::string& group) {
+  const CliWord note{"NOTE", "id of a note"};
+  all.push_back({"skills",
+                 group,
+                 "skills of agents, with their digests, and how often each was read",
+                 {},
+                 {},
+                 verb::skills});
+  all.push_back({"memory ls", group, "the newest notes of agents", {}, {kLimit}, verb::memory_ls});
+  all.push_back({"memory recall",
+                 group,
+                 "notes of agents that have these words, the best first",
+                 {{"WORD", "words", Fill::nothing, Count::some}},
+                 {{"--kind", "KIND", "only of this kind"},
+                  {"--depth", "N", "notes that are so many edges away, too"},
+                  kLimit},
+                 verb::memory_recall});
+  all.push_back({"memory show",
+                 group,
+                 "one note, where it comes from, and what it is connected with",
+                 {note},
+                 {},
+                 verb::memory_show});
+  all.push_back(
+      {"memory forget", group, "remove a note for good", {note}, {}, verb::memory_forget});
+}
+
 void add_agent_verbs(std::vector<Verb>& all) {
   const std::string group = "Agents";
   all.push_back({"agent",
@@ -340,6 +367,7 @@ void add_agent_verbs(std::vector<Verb>& all) {
         {"--model", "NAME", "which of them; without it the first"},
         {"--prompt", "FILE", "what the model is told first, instead of what is recorded"}},
        verb::what_if});
+  add_knowledge_verbs(all, group);
   all.push_back({"mcp",
                  group,
                  "serve the tasks of the daemon to an MCP client, on standard input and output",

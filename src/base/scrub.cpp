@@ -44,6 +44,35 @@ std::string json_escaped(std::string_view text) {
   return out.substr(1, out.size() - 2);
 }
 
+// As writers of JSON have it that write nothing but ASCII.
+std::string json_in_ascii(std::string_view text, const char* digits) {
+  const std::string escaped = json_escaped(text);
+  std::string out;
+  const auto unit = [&](std::uint32_t value) {
+    out += "\\u";
+    for (const unsigned shift : {12U, 8U, 4U, 0U}) out += digits[(value >> shift) & 15U];
+  };
+  for (std::size_t at = 0; at < escaped.size();) {
+    const auto first = static_cast<unsigned char>(escaped[at]);
+    const std::size_t size = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (size == 1) {
+      out += escaped[at++];
+      continue;
+    }
+    std::uint32_t point = first & (0xFFU >> (size + 1));
+    for (std::size_t i = 1; i < size; ++i) {
+      point = point << 6 | (static_cast<unsigned char>(escaped[at + i]) & 0x3FU);
+    }
+    at += size;
+    if (point >= 0x10000) {
+      unit(0xD800 + ((point - 0x10000) >> 10));
+      point = 0xDC00 + ((point - 0x10000) & 0x3FFU);
+    }
+    unit(point);
+  }
+  return out;
+}
+
 // The characters that stand for these bytes alone, when `before` bytes of something else come first
 // in the group of three. At the end of what was encoded these are all, with the padding.
 std::string base64_inside(std::string_view text, std::size_t before, bool ends) {
@@ -77,7 +106,10 @@ void Scrubber::add(std::string_view secret) {
   std::string plus = percent_encoded(secret, kUpper);  // as forms have it
   for (std::size_t at; (at = plus.find("%20")) != std::string::npos;) plus.replace(at, 3, "+");
   add_form(std::move(plus));
-  if (detail::is_utf8(secret)) add_form(json_escaped(secret));
+  if (detail::is_utf8(secret)) {
+    add_form(json_escaped(secret));
+    for (const char* const digits : {kLower, kUpper}) add_form(json_in_ascii(secret, digits));
+  }
   for (const std::size_t each : {0U, 1U, 2U, 3U, 4U, 5U}) {
     std::string form = base64_inside(secret, each % 3, each >= 3);
     add_form(form);

@@ -267,6 +267,33 @@ TEST_F(AgentTest, SecretsAreTakenOutOfWhatToolsAndModelsSay) {
   EXPECT_EQ(model.last.messages[3].text, "password=***");
 }
 
+TEST_F(AgentTest, SecretsAreTakenOutOfNamesOfToolsConflictsAndWhatIsThrown) {
+  services.secrets.add("hunter22");
+  repositories.conflict = "password=hunter22";
+  read->throws = "The server said: hunter22";
+  model.replies = {calls("hunter22", R"({"a":"\u0068unter22","b":[1,{"hunter22":null}]})", "hunter22"), calls("read"),
+                   calls("write"), Message::assistant("Change it")};
+  model.refusal = "The key hunter22 is not known.";
+  const Instruction ask = change_something();
+  test.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start(kAgentType, ask);
+    const AgentView view = co_await until(&host, id, "awaiting approval");
+    repositories.tip = "moved";
+    co_await answer(&host, *view.question, Verdict::approve);
+    std::string failed;
+    try {
+      static_cast<void>(co_await host.result<Summary>(id));
+    } catch (const DurableFailed& error) {
+      failed = error.what();
+    }
+    EXPECT_NE(failed.find("The key *** is not known."), std::string::npos) << failed;
+    EXPECT_EQ(repositories.merges, 1);
+    for (const std::string& line : host.records(id, 0, 1000)) {
+      EXPECT_EQ(line.find("hunter22"), std::string::npos) << line;
+    }
+  });
+}
+
 TEST_F(AgentTest, D1_TheLogHasARecordOfItsOwnTypeForEachStage) {
   model.replies = {calls("write"), Message::assistant("Change it")};
   std::string types;

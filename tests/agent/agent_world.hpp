@@ -28,7 +28,7 @@ class ListedModel final : public Model {
     if (refuse && refuse(attempt.number)) throw Error(Errc::model_failed, "The model is ill.");
     std::size_t turn = 0;
     for (const Message& each : request.messages) turn += each.role == Role::assistant ? 1 : 0;
-    if (turn >= replies.size()) throw NotRetryable("Nothing more is written down.");
+    if (turn >= replies.size()) throw NotRetryable(refusal);
     Reply reply;
     reply.message = replies[turn];
     reply.stop = reply.message.calls.empty() ? Stop::end : Stop::tools;
@@ -41,6 +41,7 @@ class ListedModel final : public Model {
   }
   std::vector<Message> replies;
   std::function<bool(int attempt)> refuse;
+  std::string refusal = "Nothing more is written down.";
   int asked = 0;
   Request last;
 };
@@ -128,10 +129,12 @@ class CountedTool final : public Tool {
     answer.canvas = where.canvas;
     if (writes) answer.canvas.tree += "+" + offer_.name;
     if (!says.empty()) answer.text = says;
+    if (!throws.empty()) throw Error(Errc::io_failed, throws);
     co_return answer;
   }
   bool writes = false;
   std::string says;
+  std::string throws;
   int runs = 0;
 
  private:

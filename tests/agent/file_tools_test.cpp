@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ TEST_F(FileTools, AreOfferedWithSchemasThatAreOnes) {
     EXPECT_FALSE(offer.about.empty());
     EXPECT_TRUE(Schema::read(offer.schema).only_objects()) << offer.schema;
   }
-  EXPECT_EQ(names, "edit list read remove search write ");
+  EXPECT_EQ(names, "edit git_diff git_log git_status list read remove search write ");
   EXPECT_TRUE(file_tool_writes("edit"));
   EXPECT_FALSE(file_tool_writes("read"));
   EXPECT_FALSE(file_tool_writes("nothing"));
@@ -170,6 +171,69 @@ TEST_F(FileTools, NoArgumentsMakeThemFail) {
   }
 }
 
+TEST_F(FileTools, GitStatusAndDiffSayWhatIsChangedAndOnlyThat) {
+  EXPECT_EQ(run("git_status", "{}"), "base " + canvas_.base() + "\nNothing is changed.\n");
+  EXPECT_EQ(run("git_diff", "{}"), "Nothing is changed.");
+  canvas_.edit("src/cart.cpp", "int count = 0;\n", "");
+  canvas_.write("docs/new.md", "one\ntwo\n");
+  canvas_.write("logo.bin", std::string("\x00\x01", 2));
+  canvas_.remove("ten.txt");
+  EXPECT_EQ(run("git_status", "{}"), "base " + canvas_.base() +
+                                         "\nadded docs/new.md +2 -0\nchanged logo.bin (binary)\n"
+                                         "changed src/cart.cpp +0 -1\nremoved ten.txt +0 -10\n");
+  const std::string one = run("git_diff", R"({"path":"./src/"})");
+  EXPECT_TRUE(has(one, "-int count = 0;\n")) << one;
+  EXPECT_FALSE(has(one, "new.md")) << one;
+  EXPECT_TRUE(has(run("git_diff", R"({"path":"docs/new.md"})"), "+two\n"));
+  EXPECT_TRUE(has(run("git_diff", R"({"path":null})"), "+two\n"));
+  EXPECT_EQ(run("git_diff", R"({"path":"README.md"})"), "Nothing is changed in README.md.");
+  EXPECT_EQ(run("git_diff", R"({"path":"*"})"), "Nothing is changed in *.") << "no pattern";
+  refusal("git_diff", R"({"path":"../x"})");
+  refusal("git_diff", R"({"path":".git/config"})");
+  canvas_.write("wide", std::string(300'000, 'x') + "\n");
+  EXPECT_LT(run("git_diff", "{}").size(), 66'000U);
+}
+
+TEST_F(FileTools, GitLogIsThatOfTheBaseBoundedAndOfAPath) {
+  EXPECT_EQ(run("git_log", "{}"), canvas_.base().substr(0, 12) + " 2023-11-14 A: first\n");
+  repository_.git("checkout -q -b side");
+  const std::string side = repository_.commit_file("docs/a", "1");
+  repository_.git("checkout -q main");
+  write_file(repository_.path() + "/src/cart.cpp", "int total = 1;\n");
+  repository_.git("commit -qam 'two lines\n\nand more' && git -C " + repository_.path() +
+                  " merge -q --no-ff -m merged side");
+  canvas_ = Canvas::open(repository_.path(), "main");
+  const std::string all = run("git_log", R"({"count":200})");
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 4) << all;
+  EXPECT_TRUE(has(run("git_log", R"({"count":1})"), "there are more"));
+  EXPECT_EQ(run("git_log", R"({"path":"docs"})"), side.substr(0, 12) + " 2023-11-14 A: more\n")
+      << "neither the merge nor what does not touch it";
+  const std::string cart = run("git_log", R"({"path":"src/cart.cpp"})");
+  EXPECT_TRUE(has(cart, "two lines") && has(cart, "first")) << cart;
+  EXPECT_FALSE(has(cart, "and more")) << cart;
+  EXPECT_EQ(run("git_log", R"({"path":"nowhere"})"), "There are no such commits.\n");
+  refusal("git_log", R"({"count":0})");
+  refusal("git_log", R"({"count":201})");
+  refusal("git_log", R"({"path":"/etc"})");
+}
+
+TEST_F(FileTools, GitLogOfAShallowCloneEndsWhereItEndsAndOddMessagesAreOneLine) {
+  repository_.commit_file("a", "1");
+  repository_.git("commit -q --allow-empty --author='Mal\x1b <m@x>' -m $'red\\x1b[31m \\xff end'");
+  shell("git clone -q --depth 2 file://" + repository_.path() + " " +
+        repository_.beside("shallow"));
+  canvas_ = Canvas::open(repository_.beside("shallow"), "main");
+  const std::string log = run("git_log", "{}");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
+  EXPECT_FALSE(has(log, "\x1b")) << log;
+  EXPECT_TRUE(has(run("git_log", R"({"path":"README.md"})"), "more")) << "before that nobody knows";
+  const std::string empty = repository_.beside("empty");
+  shell("git init -q " + empty);
+  canvas_ = Canvas::open(empty, "");
+  EXPECT_EQ(run("git_log", "{}"), "There are no such commits.\n");
+  EXPECT_EQ(run("git_status", "{}"), "base none\nNothing is changed.\n");
+}
+
 Task<void> call_tools(const ToolSet* tools, ToolContext where, std::vector<ToolAnswer>* out) {
   Tool* const write = tools->find("write");
   out->push_back(co_await write->run(where, R"({"path":"new","text":"x"})"));
@@ -184,7 +248,8 @@ Task<void> call_tools(const ToolSet* tools, ToolContext where, std::vector<ToolA
 TEST_F(FileTools, AreToolsOfAnAgentThatKeepTheCanvas) {
   ToolSet tools;
   add_file_tools(tools);
-  EXPECT_EQ(tools.names(), "edit, list, read, remove, search, write");
+  EXPECT_EQ(tools.names(),
+            "edit, git_diff, git_log, git_status, list, read, remove, search, write");
   EXPECT_EQ(tools.find("read")->mistake_in(R"({"path":"a"})"), "");
   EXPECT_TRUE(has(tools.find("read")->mistake_in("{}"), "'path' is missing"));
   ToolContext where;

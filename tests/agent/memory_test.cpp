@@ -323,6 +323,44 @@ TEST_F(MemoryTest, AManyTimesConnectedNoteIsNoTrap) {
   EXPECT_EQ(memory.recall(query).notes.size(), 40U);
 }
 
+TEST_F(MemoryTest, AWordThatVeryManyNotesHaveDoesNotHideOneThatFewHave) {
+  Memory memory(path);
+  const std::string zebra = memory.remember(note("The zebra is common here."));
+  sql("INSERT INTO nodes(id, kind, text, made_us, expires_us) "
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) "
+      "SELECT 'n' || i, 'fact', 'A common thing ' || i, i, 0 FROM n");
+  sql("INSERT INTO texts(rowid, text) SELECT key, text FROM nodes WHERE id LIKE 'n%'");
+  const Recollection both = memory.recall(words("common zebra"));
+  ASSERT_EQ(both.notes.size(), 10U) << "and then those that have the other word";
+  EXPECT_EQ(both.notes.front().id, zebra) << "the oldest of all";
+  EXPECT_EQ(memory.recall(words("common")).notes.size(), 10U);
+  EXPECT_EQ(texts(memory.recall(words("a thing 4711"))).front(), "A common thing 4711");
+  Query none = words("common");
+  none.kinds = {"how-to"};
+  EXPECT_TRUE(memory.recall(none).notes.empty());
+}
+
+TEST_F(MemoryTest, ANoteIsFoundByItsIdWithTheEdgesFromItAndToIt) {
+  Memory memory(path);
+  const std::string a = memory.remember(note("first"));
+  Note second = note("second");
+  second.see = {a};
+  const std::string b = memory.remember(second);
+  const std::string c = memory.remember(note("third"));
+  memory.connect(c, b, "after");
+  EXPECT_EQ(memory.find(b)->text, "second");
+  EXPECT_EQ(memory.find(b)->origins.front().task, "t1");
+  EXPECT_FALSE(memory.find("nowhere"));
+  EXPECT_FALSE(memory.find("\xff"));
+  const std::vector<MemoryEdge> edges = memory.edges({b});
+  ASSERT_EQ(edges.size(), 2U);
+  EXPECT_EQ(edges[0].from + edges[0].to + edges[0].kind, b + a + "see");
+  EXPECT_EQ(edges[1].from + edges[1].to + edges[1].kind, c + b + "after");
+  EXPECT_TRUE(memory.edges({}).empty());
+  memory.forget(a, 9);
+  EXPECT_EQ(memory.edges({b}).size(), 1U);
+}
+
 TEST_F(MemoryTest, PagesGoThroughEverything) {
   Memory memory(path);
   for (int i = 0; i < 5; ++i) memory.remember(note("x" + std::to_string(i)));

@@ -77,6 +77,13 @@ TEST(Scrub, EachLongLineOfAKeyIsASecret) {
   EXPECT_EQ(secrets.scrubbed("AQ=="), "AQ==");
 }
 
+TEST(Scrub, JsonInAsciiAloneIsAFormToo) {
+  Scrubber secrets;
+  secrets.add("caf\u00e9\"\U0001F511");
+  EXPECT_EQ(secrets.scrubbed(R"({"k":"caf\u00e9\"\ud83d\udd11"})"), R"({"k":"***"})");
+  EXPECT_EQ(secrets.scrubbed(R"({"k":"caf\u00E9\"\uD83D\uDD11"})"), R"({"k":"***"})");
+}
+
 TEST(Scrub, AShortTextIsNoSecret) {
   Scrubber secrets;
   secrets.add("");

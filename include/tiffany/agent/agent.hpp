@@ -132,6 +132,7 @@ class AgentServices {
   RuleBook* rules = nullptr;  // what people allowed for good; null: an answer is for a task at most
   BudgetLimits budget{};      // no instruction has more
   std::string prompt{};       // what the model is told first; empty: the library's own
+  std::string prompt_more{};  // behind that, as the names of skills are
   std::string author = "Tiffany <agent@localhost>";  // of commits
   Duration approval_time = std::chrono::hours(24 * 7);
   int attempts = 5;  // at a question to the model

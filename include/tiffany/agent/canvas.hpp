@@ -91,6 +91,17 @@ struct CanvasDiff {
   bool cut = false;
 };
 
+struct CanvasCommit {
+  std::string id{};
+  std::string author{};      // a name, without an address
+  std::int64_t time_us = 0;  // since 1970
+  std::string subject{};     // the first line of the message
+};
+struct CanvasLog {
+  std::vector<CanvasCommit> commits{};  // the newest first
+  bool cut = false;                     // there are more, or not all were looked at
+};
+
 struct MergeConflict {
   std::string path{};
   std::string text{};  // the file with markers (<<<<<<< branch, >>>>>>> canvas), or a sentence
@@ -154,8 +165,12 @@ class Canvas {
   // The same, and a ref that keeps it: refs/tiffany/<task>/canvas.
   CanvasState keep(const std::string& task);
   bool changed() const;  // anything, compared with the base
-  CanvasDiff diff() const;
+  // With a path: of that file, or of all files below that directory.
+  CanvasDiff diff(const std::string& path = {}) const;
   std::vector<ChangedFile> files() const;
+  // The history of the base. With a path: commits that changed it, compared with each of their
+  // parents; at most 10,000 commits are looked at.
+  CanvasLog log(std::size_t most, const std::string& path = {}) const;
   // Merges the changes with what a branch has become (its commit). With conflicts nothing changes,
   // and they are for whoever made the changes; otherwise `tip` is the new base. Either way what was
   // approved before is not what the canvas has now.

@@ -1,5 +1,6 @@
 // Tools with which a model reads and changes the files of a canvas: read, list, search, edit,
-// write, remove. They need no sandbox: they reach nothing but the canvas.
+// write, remove, and with which it sees what it has changed and what was before: git_status,
+// git_diff, git_log. They need no sandbox: they reach nothing but the canvas, and its history.
 //
 //   agent::add_file_tools(tools);                            // for an agent
 //   agent::run_file_tool(canvas, "read", R"({"path":"a"})")  // the same, as a function

@@ -86,6 +86,10 @@ std::vector<std::string> words_for(const Manifest& manifest, std::string_view ar
 exec::CommandSpec command_for(const Manifest& manifest, std::string_view arguments,
                               std::string directory);
 
+// The same for words that somebody else has made.
+exec::CommandSpec command_of(const Manifest& manifest, std::vector<std::string> words,
+                             std::string directory);
+
 ToolOffer offer_of(const Manifest& manifest);
 ToolTraits traits_of(const Manifest& manifest);
 

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -114,6 +115,15 @@ class Recollection {
   std::vector<Recalled> notes{};
 };
 
+class MemoryEdge {
+ public:
+  MemoryEdge() = default;
+  std::string from{};
+  std::string to{};
+  std::string kind{};
+  bool operator==(const MemoryEdge&) const = default;
+};
+
 class MemoryPage {
  public:
   MemoryPage() = default;
@@ -164,6 +174,9 @@ class Memory {
   std::int64_t expire(std::int64_t now_us);
   // In the order in which they came. `after`: 0, or `next` of the page before.
   MemoryPage list(std::int64_t after = 0, std::size_t most = MemoryLimits::kResults);
+  std::optional<Recalled> find(std::string_view id);
+  // Edges from or to these notes, at most kNeighbours.
+  std::vector<MemoryEdge> edges(const std::vector<std::string>& ids);
   MemoryCounts counts();
 
   // Makes the notes those that the records of a log say, all or nothing. Notes without a task,

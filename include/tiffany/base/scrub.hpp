@@ -5,9 +5,10 @@
 //   secrets.scrubbed("password=hunter22")     // "password=***"
 //
 // A secret is found as it is, in base64 (both alphabets, wherever it is in what was encoded), in
-// hexadecimal digits, percent-encoded for a URL, and with the escapes of JSON; of one with several
-// lines, each long line by itself. It is not found in other forms, as compressed or reversed: this
-// is against mistakes, and not against a program that wants to give a secret away.
+// hexadecimal digits, percent-encoded for a URL, and with the escapes of JSON, in UTF-8 or in
+// ASCII alone; of one with several lines, each long line by itself. It is not found in other forms,
+// as compressed or reversed: this is against mistakes, and not against a program that wants to give
+// a secret away.
 #pragma once
 
 #include <array>

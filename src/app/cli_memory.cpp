@@ -1,0 +1,128 @@
+// Commands about what agents know: skills and notes.
+#include <string>
+#include <vector>
+
+#include "app/cli.hpp"
+#include "app/cli_records.hpp"
+
+namespace tiffany::app {
+namespace {
+
+// The beginning of a text, in one line.
+std::string beginning_of(const std::string& text) {
+  constexpr std::size_t kLongest = 100;
+  std::string line = text.substr(0, text.find('\n'));
+  if (line.size() == text.size() && line.size() <= kLongest) return line;
+  std::size_t end = std::min(line.size(), kLongest);
+  while (end > 0 && end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return line.substr(0, end) + "...";
+}
+
+std::string short_task(const std::string& task) { return task.substr(0, 8); }
+
+void print_notes(const Cli& cli, const Json& answer) {
+  if (cli.out.json()) {
+    cli.out.json_list(answer, "notes");
+    return;
+  }
+  std::vector<std::vector<Cell>> rows;
+  for (const Json& each : answer["notes"].elements()) {
+    if (cli.out.format() == Format::name) {
+      cli.out.text(each["id"].text() + "\n");
+      continue;
+    }
+    const std::vector<Json>& origins = each["origins"].elements();
+    rows.push_back({each["id"].text(), each["kind"].text(), cli.out.age(each["made"].text()),
+                    origins.empty() ? "" : short_task(origins.front()["task"].text()),
+                    beginning_of(each["text"].text())});
+  }
+  if (cli.out.format() == Format::name) return;
+  cli.out.table({{"ID"}, {"KIND"}, {"AGE"}, {"TASK"}, {"TEXT"}}, rows);
+}
+
+}  // namespace
+
+namespace verb {
+
+Task<int> skills(Cli& cli) {
+  const Json answer = co_await cli.client.get("/skills");
+  if (cli.out.json()) {
+    cli.out.json_list(answer, "skills");
+    co_return ends::kDone;
+  }
+  std::vector<std::vector<Cell>> rows;
+  for (const Json& each : answer["skills"].elements()) {
+    if (cli.out.format() == Format::name) {
+      cli.out.text(each["name"].text() + "\n");
+      continue;
+    }
+    std::string tools;
+    for (const Json& tool : each["tools"].elements()) {
+      tools += (tools.empty() ? "" : ",") + tool.text();
+    }
+    const bool whole = cli.out.format() == Format::wide;
+    const std::string digest = each["digest"].text();
+    rows.push_back({each["name"].text(), whole ? digest : digest.substr(0, 12), each["used"].text(),
+                    tools, each["description"].text()});
+  }
+  if (cli.out.format() != Format::name) {
+    cli.out.table({{"NAME"}, {"DIGEST"}, {"USED"}, {"TOOLS"}, {"DESCRIPTION"}}, rows);
+  }
+  co_return ends::kDone;
+}
+
+Task<int> memory_ls(Cli& cli) {
+  const Json answer =
+      co_await cli.client.get("/memory?limit=" + std::to_string(limit_of(cli.given, 20)));
+  print_notes(cli, answer);
+  co_return ends::kDone;
+}
+
+Task<int> memory_recall(Cli& cli) {
+  std::string words;
+  for (const std::string& each : cli.given.all("WORD")) words += (words.empty() ? "" : " ") + each;
+  std::string path =
+      "/memory?query=" + segment_of(words) + "&limit=" + std::to_string(limit_of(cli.given, 20));
+  if (cli.given.has("--depth")) path += "&depth=" + segment_of(cli.given.text("--depth"));
+  if (cli.given.has("--kind")) path += "&kind=" + segment_of(cli.given.text("--kind"));
+  const Json answer = co_await cli.client.get(path);
+  print_notes(cli, answer);
+  co_return ends::kDone;
+}
+
+Task<int> memory_show(Cli& cli) {
+  const Json answer = co_await cli.client.get("/memory/" + segment_of(cli.given.text("NOTE")));
+  if (cli.out.json()) {
+    cli.out.json(answer);
+    co_return ends::kDone;
+  }
+  const Json& note = answer["note"];
+  cli.out.field("id", note["id"].text());
+  cli.out.field("kind", note["kind"].text());
+  cli.out.field("made", cli.out.moment(note["made"].text()));
+  cli.out.field("expires", cli.out.moment(note["expires"].text()));
+  for (const Json& each : note["origins"].elements()) {
+    cli.out.field("from", each["task"].text() + "  " + each["step"].text());
+  }
+  for (const Json& each : answer["edges"].elements()) {
+    const bool out = each["from"].text() == note["id"].text();
+    cli.out.field(out ? each["kind"].text() : each["kind"].text() + " by",
+                  each[out ? "to" : "from"].text());
+  }
+  cli.out.text(note["text"].text() + "\n");
+  co_return ends::kDone;
+}
+
+Task<int> memory_forget(Cli& cli) {
+  const std::string id = cli.given.text("NOTE");
+  const Json answer = co_await cli.client.remove("/memory/" + segment_of(id));
+  if (cli.out.json()) cli.out.json(answer);
+  if (!cli.out.json() && !cli.out.quiet()) cli.out.text(id + "  forgotten\n");
+  co_return ends::kDone;
+}
+
+}  // namespace verb
+
+}  // namespace tiffany::app
