@@ -393,4 +393,18 @@ export type Decide = {
   approved: boolean;
   digest: string;
   note?: string;
+  scope?: 'once' | 'task' | 'rule';
+};
+
+export type Rules = {
+  rules: Array<{
+    id: string;
+    tool: string;
+    pin?: string;
+    arguments: unknown;
+    repository: string;
+    who: string;
+    comment?: string;
+    since: string;
+  }>;
 };

@@ -271,8 +271,9 @@ TEST_F(AgentTest, SecretsAreTakenOutOfNamesOfToolsConflictsAndWhatIsThrown) {
   services.secrets.add("hunter22");
   repositories.conflict = "password=hunter22";
   read->throws = "The server said: hunter22";
-  model.replies = {calls("hunter22", R"({"a":"\u0068unter22","b":[1,{"hunter22":null}]})", "hunter22"), calls("read"),
-                   calls("write"), Message::assistant("Change it")};
+  const std::string arguments = R"({"a":"\u0068unter22","b":[1,{"hunter22":null}]})";
+  model.replies = {calls("hunter22", arguments, "hunter22"), calls("read"), calls("write"),
+                   Message::assistant("Change it")};
   model.refusal = "The key hunter22 is not known.";
   const Instruction ask = change_something();
   test.live([&](Host& host) -> Task<void> {
