@@ -78,14 +78,27 @@ Task<CommandCalled> CommandCall::run(ToolContext where, std::vector<std::string>
   called.canvas = where.canvas;
   for (int number = 1; number <= kMostTries; ++number) {
     const Uuid id = id_of(where, number);
-    called.end = co_await run_one(id, where, words);
+    try {
+      called.end = co_await run_one(id, where, words);
+    } catch (const Error& error) {  // it is the same machine at the next attempt
+      if (error.code() != Errc::sandbox_missing) throw;
+      called.no_sandbox = true;
+      called.end.end = exec::CommandEnd::not_started;
+      called.end.why = error.what();
+    }
+    if (called.no_sandbox) break;
     const bool unknown = called.end.end == exec::CommandEnd::unknown;
     if (unknown && manifest_.effect != ToolEffect::at_most_once) continue;
     const std::size_t most = manifest_.limits.output_bytes;
     called.out = co_await workshop_.commands.read(id, exec::CommandFile::out, most);
     called.errors = co_await workshop_.commands.read(id, exec::CommandFile::err, most);
     if (takes_back() && called.end.end != exec::CommandEnd::not_started && has_files(where)) {
-      called.canvas = co_await taken(where);
+      try {
+        called.canvas = co_await taken(where);
+      } catch (const Error& error) {  // what it left there is nothing that a tree can have
+        if (error.code() != Errc::bad_argument) throw;
+        called.not_taken = error.what();
+      }
     }
     break;
   }
@@ -136,6 +149,10 @@ std::string text_of_command(const CommandCalled& called) {
   if (called.end.end == exec::CommandEnd::unknown) {
     text = "Nobody knows how far this command came, and it is not run again: " + text;
   }
+  if (!called.not_taken.empty()) {
+    if (!text.empty() && text.back() != '\n') text += '\n';
+    text += "[none of its changes to the files is kept] " + called.not_taken + "\n";
+  }
   return text;
 }
 
@@ -143,7 +160,7 @@ ToolAnswer answer_of_command(CommandCalled called) {
   ToolAnswer answer(text_of_command(called));
   answer.level = called.end.sandbox_level;
   answer.exit = called.end.code;
-  answer.failed = !called.end.ok();
+  answer.failed = !called.end.ok() || !called.not_taken.empty();
   answer.canvas = std::move(called.canvas);
   return answer;
 }

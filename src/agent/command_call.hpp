@@ -14,6 +14,8 @@ struct CommandCalled {
   std::string out{};
   std::string errors{};
   CanvasState canvas{};
+  bool no_sandbox = false;  // this machine cannot give the level: nothing was begun
+  std::string not_taken{};  // why its changes to the files are not in the canvas; empty: they are
 };
 
 class CommandCall {

@@ -258,6 +258,7 @@ class SymbolsTool final : public Tool {
 
  private:
   static std::string problem_of(const CommandCalled& called) {
+    if (called.no_sandbox) return called.end.why;
     if (called.end.end == exec::CommandEnd::not_started) {
       return "universal-ctags is not installed on this machine: use `search` instead.";
     }

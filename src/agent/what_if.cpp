@@ -18,6 +18,7 @@ using wal::RecordType;
 struct RunRecord {
   std::string of;  // the promise or the step
   std::optional<std::string> result;
+  std::optional<std::string> error;  // of a step that failed
 };
 
 RunRecord run_record(const wal::RecordView& view) {
@@ -30,6 +31,8 @@ RunRecord run_record(const wal::RecordView& view) {
       record.of = in.string();
     } else if (name == "result" || name == "value") {
       record.result = std::string(in.raw());
+    } else if (name == "error" && in.kind() == JsonKind::string) {
+      record.error = in.string();
     } else {
       in.raw();
     }
@@ -51,6 +54,47 @@ void add_thought(RecordedRun& run, const Thought& thought) {
   if (thought.calls.empty() && thought.stop == Stop::length) {
     run.events.push_back(event_of(false, Message::user(kCutOff)));
   }
+}
+
+// Where the answers to the newest calls begin.
+std::size_t first_answer(const RecordedRun& run) {
+  std::size_t first = run.events.size();
+  while (first > 0 && !run.events[first - 1].decided) --first;
+  return first;
+}
+
+// Of a tool that failed as often as it was tried the log has the step and a sentence. It was the
+// first call of that tool which has no answer.
+void add_failure(RecordedRun& run, const RunRecord& record) {
+  const std::size_t first = first_answer(run);
+  if (first == 0) return;
+  ToolRecord failed;
+  failed.error = record.error;
+  for (const ToolCall& call : run.events[first - 1].message.calls) {
+    const bool answered =
+        std::any_of(run.events.begin() + static_cast<std::ptrdiff_t>(first), run.events.end(),
+                    [&](const RunEvent& each) { return each.message.call_id == call.id; });
+    if (answered || !record.of.starts_with("tool " + call.name + "#")) continue;
+    failed.tool = call.name;
+    failed.call = call.id;
+    break;
+  }
+  run.events.push_back(event_of(false, message_of(failed)));
+}
+
+// Calls that ran beside one another ended in any order; the model was told in its own.
+void put_in_order(RecordedRun& run) {
+  const std::size_t first = first_answer(run);
+  if (first == 0) return;
+  const std::vector<ToolCall>& calls = run.events[first - 1].message.calls;
+  const auto place = [&](const RunEvent& event) {
+    const auto at = std::find_if(calls.begin(), calls.end(), [&](const ToolCall& call) {
+      return call.id == event.message.call_id;
+    });
+    return at - calls.begin();
+  };
+  std::stable_sort(run.events.begin() + static_cast<std::ptrdiff_t>(first), run.events.end(),
+                   [&](const RunEvent& a, const RunEvent& b) { return place(a) < place(b); });
 }
 
 // "{}" for what is no JSON: then texts are compared.
@@ -94,7 +138,10 @@ RecordedRun recorded_run(const std::vector<std::string>& lines,
   for (const std::string& line : lines) {
     const wal::RecordView view = wal::view_of(line);
     const RunRecord record = run_record(view);
-    if (!record.result) continue;
+    if (!record.result) {
+      if (view.type == RecordType::ToolResult && record.error) add_failure(run, record);
+      continue;
+    }
     const auto value = [&] { return value_of(*record.result); };
     if (view.type == RecordType::InstructionStart) {
       const auto start = from_json<Begun>(value());
@@ -103,6 +150,7 @@ RecordedRun recorded_run(const std::vector<std::string>& lines,
       run.tools = start.offers;
       begun = true;
     } else if (view.type == RecordType::LLMPlan) {
+      put_in_order(run);
       add_thought(run, from_json<Thought>(value()));
     } else if (view.type == RecordType::ToolResult) {
       run.events.push_back(event_of(false, message_of(from_json<ToolRecord>(value()))));
@@ -115,6 +163,7 @@ RecordedRun recorded_run(const std::vector<std::string>& lines,
       run.events.push_back(event_of(false, Message::user(kNotApproved + answer.comment)));
     }
   }
+  put_in_order(run);
   if (begun) return run;
   throw Error(Errc::bad_argument,
               "This task has no record of an instruction: it is no agent, or has not begun.");

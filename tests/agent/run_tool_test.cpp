@@ -72,6 +72,10 @@ TEST_F(RunToolTest, RunsTheWordsAsTheyAreInASandboxAndTakesBackWhatTheyChanged) 
       call("run", R"({"argv":["bash","-c","exec 3<>/dev/tcp/127.0.0.1/9 || echo no network"]})");
   EXPECT_NE(network.text.find("no network"), std::string::npos) << network.text;
   EXPECT_EQ(network.text.find("refused"), std::string::npos) << "not even asked: " << network.text;
+  const ToolAnswer link = call("run", R"({"argv":["sh","-c","echo x > y; ln -s /etc out"]})");
+  EXPECT_TRUE(link.failed);
+  EXPECT_NE(link.text.find("is a link to '/etc'"), std::string::npos) << "told: " << link.text;
+  EXPECT_EQ(link.canvas, where_.canvas) << "all or nothing";
   const ToolAnswer none = call("run", R"({"argv":["no-such-program"]})");
   EXPECT_TRUE(none.failed);
   EXPECT_NE(none.text.find("no-such-program"), std::string::npos) << none.text;
@@ -156,6 +160,7 @@ class FakeCommands final : public exec::CommandRunner {
  public:
   Task<exec::CommandResult> run(Uuid, exec::CommandSpec spec) override {
     asked = std::move(spec);
+    if (no_sandbox) throw Error(Errc::sandbox_missing, "This machine has no Landlock.");
     co_return end;
   }
   Task<void> stop(Uuid) override { co_return; }
@@ -163,10 +168,28 @@ class FakeCommands final : public exec::CommandRunner {
     co_return which == exec::CommandFile::out ? out : "";
   }
   std::string path(const Uuid&, exec::CommandFile) const override { return ""; }
+  bool no_sandbox = false;
   exec::CommandSpec asked;
   exec::CommandResult end;
   std::string out;
 };
+
+TEST_F(RunToolTest, AMachineWithoutTheSandboxIsASentenceForTheModelAndNothingIsRun) {
+  FakeCommands fake;
+  fake.no_sandbox = true;
+  Workshop workshop(fake, scratch_ / "other");
+  tools_ = ToolSet();
+  add_run_tool(tools_, workshop);
+  add_symbols_tool(tools_, workshop);
+  for (const auto& [name, arguments] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"run", R"({"argv":["true"]})"}, {"symbols", R"({"name":"total"})"}}) {
+    const ToolAnswer answer = call(name, arguments);
+    EXPECT_TRUE(answer.failed);
+    EXPECT_NE(answer.text.find("This machine has no Landlock."), std::string::npos) << answer.text;
+    EXPECT_EQ(answer.level, 0);
+    EXPECT_EQ(answer.canvas, where_.canvas);
+  }
+}
 
 TEST_F(RunToolTest, WithoutCtagsItSaysSoAndWhatIsNoJsonIsNoDefinition) {
   FakeCommands fake;

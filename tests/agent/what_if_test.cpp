@@ -14,14 +14,17 @@ using namespace std::chrono_literals;
 
 class WhatIfTest : public testing::Test, public AgentWorld {
  protected:
-  // A run with a rejection, a conflict and a call that is turned down, up to the second approval.
+  // A run with a rejection, a conflict, a call that is turned down and one that fails, up to the
+  // second approval.
   RecordedRun eventful_run() {
     model.replies = {calls("fly"),
                      calls("write"),
                      Message::assistant("First"),
                      calls("write"),
                      Message::assistant("Second"),
-                     calls("read")};
+                     calls("read"),
+                     calls("fly")};
+    read->throws = "The disk is ill.";
     repositories.conflict = "a.c:\n<<<<<<<";
     RecordedRun run;
     const Instruction ask = change_something();
@@ -55,7 +58,7 @@ TEST_F(WhatIfTest, TheSameModelDecidesTheSameAndIsAskedTheSame) {
   const int runs = write->runs;
   const WhatIf found = compared(run, model);
   EXPECT_FALSE(found.difference) << found.difference->problem;
-  EXPECT_EQ(found.turns, 6);
+  EXPECT_EQ(found.turns, 7);
   EXPECT_EQ(write->runs, runs) << "no tool is run";
   // The last question of all, word for word, but for the one behind the last record.
   ASSERT_LE(model.last.messages.size(), asked.size());
@@ -63,6 +66,32 @@ TEST_F(WhatIfTest, TheSameModelDecidesTheSameAndIsAskedTheSame) {
     EXPECT_EQ(model.last.messages[i].text, asked[i].text) << i;
     EXPECT_EQ(model.last.messages[i].role, asked[i].role) << i;
   }
+}
+
+TEST_F(WhatIfTest, AnswersStandInTheOrderOfTheirCallsAndOneThatFailedIsThere) {
+  Message both = calls("slow", "{}", "c1");
+  both.calls.push_back(calls("read", "{}", "c2").calls.front());
+  both.calls.push_back(calls("read", "{}", "c3").calls.front());
+  model.replies = {both, Message::assistant("Nothing to do")};
+  ToolTraits beside;
+  beside.concurrent = true;
+  const auto slow = std::make_shared<CountedTool>("slow", beside);
+  services.tools.add(slow);
+  read->throws = "The disk is ill.";
+  RecordedRun run;
+  Instruction ask = change_something();
+  test.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start(kAgentType, ask);
+    static_cast<void>(co_await host.result<Summary>(id));
+    run = recorded_run(host.records(id, 0, 1000),
+                       [&](std::string_view value) { return host.store().value_of(value); });
+  });
+  ASSERT_EQ(run.events.size(), 5U);
+  for (const std::size_t i : {1U, 2U, 3U}) {
+    EXPECT_EQ(run.events[i].message.call_id, "c" + std::to_string(i));
+    EXPECT_EQ(run.events[i].message.text, model.last.messages[i + 2].text);
+  }
+  EXPECT_EQ(run.events[3].message.text, "The disk is ill.");
 }
 
 TEST_F(WhatIfTest, TheFirstDecisionThatDiffersIsNamed) {
