@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/mcp_http.hpp"
 #include "app/web.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/core/cancel.hpp"
@@ -19,12 +20,6 @@ namespace {
 
 using http::HttpError;
 using http::Response;
-
-// Answers of the API are for machines: no cache keeps them, and no browser shows them as a page.
-void guard_answer(Response& response) {
-  response.headers.set("cache-control", "no-store");
-  response.headers.set("x-content-type-options", "nosniff");
-}
 
 // The beginning of an id that several have: clients tell this from other conflicts.
 class Ambiguous : public HttpError {
@@ -149,6 +144,11 @@ const Route& find_route(ApiCall& call) {
 }
 
 }  // namespace
+
+void guard_answer(http::Response& response) {
+  response.headers.set("cache-control", "no-store");
+  response.headers.set("x-content-type-options", "nosniff");
+}
 
 http::Response json_answer(int status, std::string json) {
   json += '\n';
@@ -296,6 +296,7 @@ Task<void> Api::handle_known(http::Exchange& exchange) {
     if (who.role < Role::viewer) throw HttpError(401, "Metrics need the token of a viewer.");
     co_return co_await pages_.handle(exchange);
   }
+  if (path == kMcpPath) co_return co_await serve_mcp(*this, exchange, who);
   if (auto file = web_answer(exchange.request(), parts.settings.text("web_root"))) {
     co_return co_await exchange.respond(std::move(*file));
   }
@@ -304,7 +305,12 @@ Task<void> Api::handle_known(http::Exchange& exchange) {
                              " here; the dashboard is at /, the API below /api/v1.");
   }
   ApiCall call(*this, exchange, who);
+  co_await run(admitted(call), call);
+}
+
+const Route& Api::admitted(ApiCall& call) const {
   const Route& route = find_route(call);
+  const Principal& who = call.who();
   if (who.role == Role::nobody) {
     throw HttpError(401, "Say who you are: `authorization: Bearer` and a token.");
   }
@@ -315,7 +321,20 @@ Task<void> Api::handle_known(http::Exchange& exchange) {
   if (phase_ == Phase::starting || (phase_ == Phase::draining && route.changes)) {
     throw HttpError(503, words_);
   }
-  co_await run(route, call);
+  return route;
+}
+
+Task<Response> Api::ask(const http::Request& request, Principal who) {
+  ApiCall call(*this, request, std::move(who));
+  std::optional<Response> refusal;
+  try {
+    const Route& route = admitted(call);
+    if (route.call == nullptr) throw HttpError(405, "A stream is no answer.");
+    co_return co_await audited_answer(route, call);
+  } catch (const HttpError& error) {
+    refusal = problem(error.status(), code_of_status(error.status()), error.what());
+  }
+  co_return std::move(*refusal);
 }
 
 // A stream may be there for long: without the frame of an answer.
@@ -326,6 +345,13 @@ Task<void> Api::run(const Route& route, ApiCall& call) {
 }
 
 Task<void> Api::answer(const Route& route, ApiCall& call) {
+  Response response = co_await audited_answer(route, call);
+  guard_answer(response);
+  http::compress_for(call.request(), response);
+  co_await call.exchange().respond(std::move(response));
+}
+
+Task<Response> Api::audited_answer(const Route& route, ApiCall& call) {
   Response response = co_await answer_of(route, call);
   if (route.changes) {
     AuditLine line;
@@ -345,9 +371,7 @@ Task<void> Api::answer(const Route& route, ApiCall& call) {
                              "), and could not be written to the audit: " + failed);
     }
   }
-  guard_answer(response);
-  http::compress_for(call.request(), response);
-  co_await call.exchange().respond(std::move(response));
+  co_return response;
 }
 
 // Why it could not be; empty: it was.

@@ -38,10 +38,13 @@ class Api;
 class ApiCall {
  public:
   ApiCall(Api& of, http::Exchange& exchange, Principal who) noexcept
-      : api(of), exchange_(exchange), who_(std::move(who)) {}
+      : api(of), request_(exchange.request()), exchange_(&exchange), who_(std::move(who)) {}
+  // Of the daemon itself, for somebody whose request came in another way.
+  ApiCall(Api& of, const http::Request& request, Principal who) noexcept
+      : api(of), request_(request), who_(std::move(who)) {}
   Api& api;
-  const http::Request& request() const noexcept { return exchange_.request(); }
-  http::Exchange& exchange() noexcept { return exchange_; }
+  const http::Request& request() const noexcept { return request_; }
+  http::Exchange& exchange() noexcept { return *exchange_; }
   const Principal& who() const noexcept { return who_; }
 
   // What stood in the place of {name} in the path.
@@ -63,7 +66,8 @@ class ApiCall {
   std::string about;   // for the audit, when the path does not say
 
  private:
-  http::Exchange& exchange_;
+  const http::Request& request_;
+  http::Exchange* exchange_ = nullptr;
   Principal who_;
 };
 
@@ -102,6 +106,8 @@ class Body {
 };
 
 http::Response json_answer(int status, std::string json);
+// Answers are for machines: no cache keeps them, and no browser shows them as a page.
+void guard_answer(http::Response& response);
 template <class F>
 std::string json_text(const F& write) {
   std::string text;
@@ -141,6 +147,9 @@ class Api : public http::Handler {
   // What everything but /healthz is answered while it is not ready.
   void set_phase(Phase phase, std::string words);
   Phase phase() const noexcept { return phase_; }
+  // What a request of the API is answered with, for somebody who is known already: by the same
+  // routes and roles, and with the same audit. The request outlives the call.
+  Task<http::Response> ask(const http::Request& request, Principal who);
 
   Parts parts;
 
@@ -155,8 +164,11 @@ class Api : public http::Handler {
  private:
   Task<void> handle_refusing(http::Exchange& exchange);
   Task<void> handle_known(http::Exchange& exchange);
+  // The route, for those who may ask it now. HttpError.
+  const Route& admitted(ApiCall& call) const;
   Task<void> run(const Route& route, ApiCall& call);
   Task<void> answer(const Route& route, ApiCall& call);
+  Task<http::Response> audited_answer(const Route& route, ApiCall& call);
   Task<std::string> audited(AuditLine line);
   Task<http::Response> answer_of(const Route& route, ApiCall& call);
   Phase phase_ = Phase::starting;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/mcp_tools.hpp"
 #include "tiffany/base/error.hpp"
 
 namespace tiffany {
@@ -13,6 +14,7 @@ struct App::Parts {
   std::string version;
   Registry types;
   std::vector<Type> described;
+  std::vector<Tool> tools;
   std::vector<Work> work;
   std::shared_ptr<const wal::PayloadCodec> codec;
   std::vector<std::shared_ptr<Interceptor>> interceptors;
@@ -28,7 +30,24 @@ Registry& App::types() noexcept { return parts_->types; }
 const std::string& App::name() const noexcept { return parts_->name; }
 const std::string& App::version() const noexcept { return parts_->version; }
 const std::vector<App::Type>& App::described() const noexcept { return parts_->described; }
+const std::vector<App::Tool>& App::tools() const noexcept { return parts_->tools; }
 const std::vector<App::Work>& App::work() const noexcept { return parts_->work; }
+
+App& App::tool(const std::string& type, std::string about, ToolGives gives) {
+  const bool known =
+      std::ranges::find(parts_->described, type, &Type::name) != parts_->described.end();
+  const bool taken = app::mcp_tool(type, true) != nullptr ||
+                     std::ranges::find(parts_->tools, type, &Tool::type) != parts_->tools.end();
+  if (!known || taken) {
+    throw Error(
+        Errc::bad_argument,
+        "App::tool: " + (known ? "there is a tool \"" + type + "\" already."
+                               : "there is no type \"" + type + "\" yet; say App::durable(\"" +
+                                     type + "\", ...) before."));
+  }
+  parts_->tools.push_back({type, std::move(about), gives});
+  return *this;
+}
 
 App& App::with(std::string name, std::function<Task<void>(Host&)> task) {
   parts_->work.push_back({std::move(name), std::move(task)});

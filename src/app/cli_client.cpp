@@ -84,7 +84,7 @@ CliFailure Client::unreachable(const std::string& why) const {
                                " serve`, or say where it is with --socket or --host."};
 }
 
-CliFailure Client::failure_of(const http::Response& answer) const {
+CliFailure failure_of(const http::Response& answer) {
   const std::string sentence = sentence_in(answer);
   switch (answer.status) {
     case 400:
@@ -196,7 +196,7 @@ Task<PalStream> PalStream::open(const Client& client, std::string query, std::st
     if (answer.head().status == 200) co_return PalStream(std::move(answer));
     http::Response whole = answer.head();
     for (std::string piece; !(piece = co_await answer.read()).empty();) whole.body += piece;
-    throw client.failure_of(whole);
+    throw failure_of(whole);
   } catch (const Error& error) {
     why = error.what();
   }

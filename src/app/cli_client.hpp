@@ -45,6 +45,9 @@ struct PalLine {
   std::string data{};
 };
 
+// The failure for an answer of the API that is none of 2xx.
+CliFailure failure_of(const http::Response& answer);
+
 class Client {
  public:
   Client(Endpoint where, std::string program)
@@ -66,8 +69,7 @@ class Client {
   const Endpoint& where() const noexcept { return where_; }
   Task<AnyStream> connect() const;
   http::Request request(std::string method, std::string target, std::string body = {}) const;
-  // The failure for an answer, and for what went wrong on the way.
-  CliFailure failure_of(const http::Response& answer) const;
+  // The failure for what went wrong on the way.
   CliFailure unreachable(const std::string& why) const;
 
  private:

@@ -11,7 +11,8 @@ Task<int> mcp(Cli& cli) {
   World::current().processes().ignore_broken_pipes();
   ByteStream in(Descriptor(0), false);
   ByteStream out(Descriptor(1), false);
-  McpServer server(cli, in, out, cli.given.has("--approve"));
+  CliDoor door(cli);
+  McpServer server(door, in, out, cli.given.has("--approve"));
   co_await server.run();
   in.release().release();  // the two belong to the process
   out.release().release();

@@ -1,11 +1,8 @@
 #include "app/mcp_server.hpp"
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <utility>
 
-#include "app/mcp_tasks.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/io/io_error.hpp"
 #include "tiffany/structure/blocks.hpp"
@@ -13,39 +10,7 @@
 namespace tiffany::app {
 namespace {
 
-constexpr std::string_view kModern = "2026-07-28";
-// Those with a handshake, the newest first.
-constexpr std::array<std::string_view, 4> kHandshakes{"2025-11-25", "2025-06-18", "2025-03-26",
-                                                      "2024-11-05"};
-constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
-constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
-constexpr std::string_view kServerKey = "io.modelcontextprotocol/serverInfo";
-constexpr std::string_view kTasksKey = "io.modelcontextprotocol/tasks";
 constexpr Duration kLastAnswers = std::chrono::seconds(5);
-constexpr std::string_view kCached = "\"ttlMs\":3600000,\"cacheScope\":\"public\"";
-constexpr std::string_view kInstructions =
-    "Long work as durable tasks: submit starts one and gives its id, wait and get look at it, also "
-    "after this server, the client or the machine was restarted. Keep the id.";
-
-bool known_to_handshake_era(std::string_view method) noexcept {
-  constexpr std::array<std::string_view, 4> kMethods{"initialize", "ping", "tools/list",
-                                                     "tools/call"};
-  return std::ranges::find(kMethods, method) != kMethods.end();
-}
-bool known_to_modern_era(std::string_view method) noexcept {
-  constexpr std::array<std::string_view, 6> kMethods{
-      "server/discover", "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel"};
-  return std::ranges::find(kMethods, method) != kMethods.end();
-}
-
-// Batches came with JSON-RPC and left with 2025-06-18.
-bool has_batches(std::string_view version) noexcept {
-  return version == "2025-03-26" || version == "2024-11-05";
-}
-
-bool declares_tasks(const RawObject& capabilities) {
-  return capabilities.object("extensions").has(kTasksKey);
-}
 
 }  // namespace
 
@@ -83,8 +48,7 @@ Task<void> McpServer::read_all(Scope& calls) {
 
 void McpServer::end_waits() {
   for (auto each = running_.begin(); each != running_.end();) {
-    const McpTool* const tool = each->second.call->tool;
-    if (tool == nullptr || tool->name != "wait") {
+    if (!each->second.call->what.waits()) {
       ++each;
       continue;
     }
@@ -150,9 +114,10 @@ Task<void> McpServer::take(Scope& calls, RpcMessage message, BatchPtr batch) {
   const std::string id = message.id;
   std::string answer;
   try {
-    const Asker asker = asker_of(message);
-    require_method(message, asker);
-    const std::optional<std::string> result = answer_at_once(message, asker);
+    const McpAsker asker = engine_.asker_of(message, version_);
+    engine_.require_method(message, asker);
+    const std::optional<std::string> result = engine_.answer_at_once(message, asker);
+    if (message.method == "initialize") version_ = McpEngine::version_for(message);
     if (!result) {
       start(calls, std::move(message), asker, batch);
       co_return;
@@ -182,87 +147,9 @@ McpServer::CallPtr McpServer::cancelled_by(const RpcMessage& message) {
   return call;
 }
 
-// ---- Requests ----
+// ---- Calls ----
 
-McpServer::Asker McpServer::asker_of(const RpcMessage& message) const {
-  Asker asker;
-  if (message.method == "initialize") return asker;
-  const RawObject meta = message.params.object("_meta");
-  if (!meta.has(kVersionKey)) {
-    const bool known =
-        known_to_handshake_era(message.method) || known_to_modern_era(message.method);
-    if (!version_.empty() || message.method == "ping" || !known) return asker;
-    throw RpcFailure{rpc::kBadParams,
-                     "Nothing says which version of MCP this is: send initialize "
-                     "first, or \"" +
-                         std::string(kVersionKey) + "\" and \"" + std::string(kCapabilitiesKey) +
-                         "\" in params._meta."};
-  }
-  asker.modern = true;
-  if (meta.text(kVersionKey) != kModern) {
-    throw RpcFailure{rpc::kNoVersion,
-                     "Version " + meta.raw(kVersionKey) + " is not known here without initialize.",
-                     "{\"supported\":[" + quoted_json(kModern) +
-                         "],\"requested\":" + quoted_json(meta.text(kVersionKey)) + "}"};
-  }
-  if (!meta.is_object(kCapabilitiesKey)) {
-    throw RpcFailure{rpc::kBadParams, "params._meta has an object \"" +
-                                          std::string(kCapabilitiesKey) +
-                                          "\", which may be empty."};
-  }
-  asker.tasks = declares_tasks(meta.object(kCapabilitiesKey));
-  return asker;
-}
-
-void McpServer::require_method(const RpcMessage& message, const Asker& asker) const {
-  const bool known =
-      asker.modern ? known_to_modern_era(message.method) : known_to_handshake_era(message.method);
-  if (known && message.method.starts_with("tasks/") && !asker.tasks) {
-    throw RpcFailure{
-        rpc::kNoCapability,
-        quoted_json(message.method) + " is for clients that declare the extension " +
-            std::string(kTasksKey) + ".",
-        "{\"requiredCapabilities\":{\"extensions\":{" + quoted_json(kTasksKey) + ":{}}}}"};
-  }
-  if (known) return;
-  const std::string in = asker.modern ? std::string(kModern) : version_;
-  throw RpcFailure{rpc::kNoMethod, "There is no method " + quoted_json(message.method) +
-                                       (in.empty() ? "" : " in version " + in) + " here."};
-}
-
-std::optional<std::string> McpServer::answer_at_once(const RpcMessage& message,
-                                                     const Asker& asker) {
-  if (message.method == "initialize") return initialize(message);
-  if (message.method == "ping") return "{}";
-  if (message.method == "server/discover") {
-    return result_text(asker, "\"supportedVersions\":[" + quoted_json(kModern) +
-                                  "],\"capabilities\":{\"tools\":{},\"extensions\":{" +
-                                  quoted_json(kTasksKey) + ":{}}},\"instructions\":" +
-                                  quoted_json(kInstructions) + "," + std::string(kCached));
-  }
-  if (message.method == "tools/list") {
-    if (message.params.has("cursor")) {
-      throw RpcFailure{rpc::kBadParams, "All tools are on the first page: there is no cursor."};
-    }
-    const std::string cached = asker.modern ? "," + std::string(kCached) : "";
-    return result_text(asker, "\"tools\":" + mcp_tool_list(with_approvals_) + cached);
-  }
-  return std::nullopt;
-}
-
-std::string McpServer::initialize(const RpcMessage& message) {
-  const std::string wanted = message.params.text("protocolVersion");
-  if (wanted.empty()) {
-    throw RpcFailure{rpc::kBadParams, "initialize has a string protocolVersion."};
-  }
-  const bool known = std::ranges::find(kHandshakes, wanted) != kHandshakes.end();
-  version_ = known ? wanted : std::string(kHandshakes.front());
-  return "{\"protocolVersion\":" + quoted_json(version_) +
-         ",\"capabilities\":{\"tools\":{}},\"serverInfo\":" + server_info() +
-         ",\"instructions\":" + quoted_json(kInstructions) + "}";
-}
-
-void McpServer::start(Scope& calls, RpcMessage message, const Asker& asker, BatchPtr batch) {
+void McpServer::start(Scope& calls, RpcMessage message, const McpAsker& asker, BatchPtr batch) {
   const std::string id = message.id;
   if (running_.contains(id)) {
     throw RpcFailure{rpc::kNoRequest,
@@ -273,18 +160,7 @@ void McpServer::start(Scope& calls, RpcMessage message, const Asker& asker, Batc
                                         " calls are answered at a time: try again later."};
   }
   const CallPtr call = std::make_shared<Call>();
-  if (message.method == "tools/call") {
-    const std::string name = message.params.text("name");
-    call->tool = mcp_tool(name, with_approvals_);
-    if (call->tool == nullptr) {
-      throw RpcFailure{rpc::kBadParams, "There is no tool " + quoted_json(name) + "."};
-    }
-    if (message.params.has("arguments") && !message.params.is_object("arguments")) {
-      throw RpcFailure{rpc::kBadParams, "\"arguments\" of a tool is an object."};
-    }
-  }
-  call->message = std::move(message);
-  call->asker = asker;
+  call->what = engine_.call_of(std::move(message), asker);
   call->batch = std::move(batch);
   Running running;
   running.call = call;
@@ -293,61 +169,12 @@ void McpServer::start(Scope& calls, RpcMessage message, const Asker& asker, Batc
 }
 
 Task<void> McpServer::run_call(McpServer* server, CallPtr call) {
-  std::string answer = co_await server->answer(call);
+  std::string answer = co_await server->engine_.answer(&call->what);
   // From here on nothing cancels it: half a message would spoil those behind it.
-  const auto found = server->running_.find(call->message.id);
+  const auto found = server->running_.find(call->what.message.id);
   if (found == server->running_.end() || found->second.call != call) co_return;
   server->running_.erase(found);
   co_await server->reply(call->batch, std::move(answer));
-}
-
-Task<std::string> McpServer::answer(CallPtr call) {
-  RpcFailure failed;
-  try {
-    const std::string result = co_await result_of(call);
-    co_return rpc_result(call->message.id, result);
-  } catch (const RpcFailure& failure) {
-    failed = failure;
-  }
-  co_return rpc_error(call->message.id, failed);
-}
-
-Task<std::string> McpServer::result_of(CallPtr call) {
-  const RawObject& params = call->message.params;
-  const std::string& method = call->message.method;
-  if (method.starts_with("tasks/")) {
-    std::string said;
-    if (method == "tasks/get") {
-      said = co_await get_mcp_task(cli_, params);
-    } else if (method == "tasks/cancel") {
-      said = co_await cancel_mcp_task(cli_, params);
-    } else {
-      said = co_await update_mcp_task(cli_, params);
-    }
-    co_return result_text(call->asker, std::move(said));
-  }
-  std::string arguments = params.raw("arguments", "{}");
-  if (call->asker.tasks && call->tool->name == "submit") {
-    co_return co_await submit_as_task(call, std::move(arguments));
-  }
-  std::string members = co_await call_mcp_tool(cli_, *call->tool, std::move(arguments));
-  co_return result_text(call->asker, std::move(members));
-}
-
-// A client that knows tasks gets a handle, which is on disk by then.
-Task<std::string> McpServer::submit_as_task(CallPtr call, std::string arguments) {
-  std::string why = mcp_misfits(*call->tool, arguments);
-  if (why.empty()) {
-    try {
-      const Json task = co_await mcp_start(cli_, RawObject::parse(arguments));
-      co_return result_text(call->asker, mcp_task_handle(task), "task");
-    } catch (const CliFailure& failure) {
-      why = failure.sentence;
-    } catch (const Error& error) {
-      why = error.what();
-    }
-  }
-  co_return result_text(call->asker, mcp_tool_failure(why));
 }
 
 // ---- Writing ----
@@ -371,18 +198,6 @@ Task<void> McpServer::say(std::string message) {
     gone_ = true;  // whoever read has gone: that is how clients end a server, too
     calls_->cancel("nobody reads the output");
   }
-}
-
-std::string McpServer::server_info() const {
-  return "{\"name\":" + quoted_json(cli_.program()) +
-         ",\"version\":" + quoted_json(cli_.app.version()) + "}";
-}
-
-std::string McpServer::result_text(const Asker& asker, std::string members,
-                                   std::string_view type) const {
-  if (!asker.modern) return "{" + members + "}";
-  return "{\"resultType\":" + quoted_json(type) + "," + members + (members.empty() ? "" : ",") +
-         "\"_meta\":{" + quoted_json(kServerKey) + ":" + server_info() + "}}";
 }
 
 }  // namespace tiffany::app

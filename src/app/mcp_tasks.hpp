@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "app/cli.hpp"
+#include "app/mcp_door.hpp"
 #include "app/mcp_message.hpp"
 
 namespace tiffany::app {
@@ -13,13 +13,13 @@ namespace tiffany::app {
 // is no such task, kInternal with the sentence of the command line when no daemon answers.
 
 // Of tasks/get. A task that has failed is completed, with a result that says so: the extension has
-// `failed` for errors of the protocol.
-Task<std::string> get_mcp_task(Cli& cli, RawObject params);
+// `failed` for errors of the protocol. With `asks`, what waits for a yes or a no of a person is
+// `input_required`, by the id of its promise.
+Task<std::string> get_mcp_task(McpDoor& door, RawObject params, bool asks);
 // Of tasks/cancel. Does not wait for the end of the task.
-Task<std::string> cancel_mcp_task(Cli& cli, RawObject params);
-// Of tasks/update. Nothing is asked of clients here, so there is nothing to answer: a question to a
-// person is answered with `approve`.
-Task<std::string> update_mcp_task(Cli& cli, RawObject params);
+Task<std::string> cancel_mcp_task(McpDoor& door, RawObject params);
+// Of tasks/update. Without `asks` nothing is asked of the client, and nothing is answered.
+Task<std::string> update_mcp_task(McpDoor& door, RawObject params, bool asks);
 // Of the handle for a task that was started: what the API said of it.
 std::string mcp_task_handle(const Json& task);
 

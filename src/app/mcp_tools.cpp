@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/mcp_app_tools.hpp"
 #include "tiffany/agent/agent.hpp"
 #include "tiffany/agent/schema.hpp"
 #include "tiffany/base/error.hpp"
@@ -14,11 +15,7 @@
 namespace tiffany::app {
 namespace {
 
-// Clients give up after a minute, many of them.
-constexpr int kLongestWaitSeconds = 45;
 constexpr int kUsualEvents = 50;
-// A model reads no more, and the text is in the answer twice.
-constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;
 
 // The API takes beginnings of ids, which people type. A model that has made one up is not to meet a
 // task that it does not mean.
@@ -38,60 +35,53 @@ std::string with_member(std::string object, std::string_view name, const std::st
   return object + (first ? "" : ",") + quoted_json(name) + ":" + json + "}";
 }
 
-bool goes_on(const Json& task) {
-  const std::string& status = task["status"].text();
-  return status == "running" || status == "queued" || status == "paused";
-}
-
 // What is asked of the code of a task has no answer once it has ended, and that is no failure.
-Task<std::string> view_or_nothing(Cli& cli, std::string path) {
+Task<Json> view_or_nothing(McpDoor& door, std::string path) {
   try {
-    const Json view = co_await cli.client.get(std::move(path));
-    co_return view.raw();
+    co_return co_await door.get(std::move(path));
   } catch (const CliFailure& failure) {
     if (failure.status == ends::kNoDaemon) throw;
   }
-  co_return "";
+  co_return Json();
 }
 
-Task<std::string> submit_tool(Cli& cli, RawObject arguments) {
-  const Json task = co_await mcp_start(cli, std::move(arguments));
+Task<std::string> submit_tool(McpDoor& door, RawObject arguments) {
+  const Json task = co_await mcp_start(door, std::move(arguments));
   co_return task.raw();
 }
 
-Task<std::string> get_tool(Cli& cli, RawObject arguments) {
-  co_return co_await mcp_task(cli, task_in(arguments));
+Task<std::string> get_tool(McpDoor& door, RawObject arguments) {
+  co_return co_await mcp_task(door, task_in(arguments));
 }
 
-Task<std::string> wait_tool(Cli& cli, RawObject arguments) {
+Task<std::string> wait_tool(McpDoor& door, RawObject arguments) {
   const std::string id = task_in(arguments);
   const std::string seconds =
-      arguments.raw("seconds", std::to_string(kLongestWaitSeconds));  // whole, by the schema
-  const Duration patience = Client::kPatience + std::chrono::seconds(kLongestWaitSeconds);
-  const Json ended =
-      co_await cli.client.get("/tasks/" + id + "/result?wait=" + seconds + "s", patience);
-  if (!goes_on(ended)) co_return ended.raw();
-  co_return co_await mcp_task(cli, id);
+      arguments.raw("seconds", std::to_string(kLongestMcpWaitSeconds));  // whole, by the schema
+  const Duration patience = Client::kPatience + std::chrono::seconds(kLongestMcpWaitSeconds);
+  const Json ended = co_await door.get("/tasks/" + id + "/result?wait=" + seconds + "s", patience);
+  if (!mcp_task_goes_on(ended)) co_return ended.raw();
+  co_return co_await mcp_task(door, id);
 }
 
-Task<std::string> events_tool(Cli& cli, RawObject arguments) {
-  const Json page = co_await cli.client.get(
+Task<std::string> events_tool(McpDoor& door, RawObject arguments) {
+  const Json page = co_await door.get(
       "/tasks/" + task_in(arguments) + "/records?after=" + arguments.raw("after", "0") +
       "&limit=" + arguments.raw("limit", std::to_string(kUsualEvents)));
   co_return page.raw();
 }
 
-Task<std::string> cancel_tool(Cli& cli, RawObject arguments) {
+Task<std::string> cancel_tool(McpDoor& door, RawObject arguments) {
   const std::string body = "{\"reason\":" + quoted_json(arguments.text("reason")) + "}";
-  const Json done = co_await cli.client.post("/tasks/" + task_in(arguments) + "/cancel", body);
+  const Json done = co_await door.post("/tasks/" + task_in(arguments) + "/cancel", body);
   co_return done.raw();
 }
 
-Task<std::string> approve_tool(Cli& cli, RawObject arguments) {
+Task<std::string> approve_tool(McpDoor& door, RawObject arguments) {
   const std::string body = "{\"approved\":" + arguments.raw("approved") +
                            ",\"digest\":" + arguments.raw("digest") +
                            ",\"note\":" + arguments.raw("note", "\"\"") + "}";
-  const Json done = co_await cli.client.post("/tasks/" + task_in(arguments) + "/decide", body);
+  const Json done = co_await door.post("/tasks/" + task_in(arguments) + "/decide", body);
   co_return done.raw();
 }
 
@@ -181,15 +171,17 @@ constexpr std::array kTools{
             R"("openWorldHint":true)",
             true, approve_tool}};
 
-// JSON of the API has line breaks between values. A message has none.
+}  // namespace
+
+bool mcp_task_goes_on(const Json& task) {
+  const std::string& status = task["status"].text();
+  return status == "running" || status == "queued" || status == "paused";
+}
+
 std::string one_line(std::string json) {
   std::ranges::replace_if(json, [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return json;
 }
-
-}  // namespace
-
-std::span<const McpTool> mcp_tools() noexcept { return kTools; }
 
 const McpTool* mcp_tool(std::string_view name, bool with_approvals) noexcept {
   const auto* const found = std::ranges::find(kTools, name, &McpTool::name);
@@ -197,7 +189,7 @@ const McpTool* mcp_tool(std::string_view name, bool with_approvals) noexcept {
   return found;
 }
 
-std::string mcp_tool_list(bool with_approvals) {
+std::string mcp_tool_list(const App& app, bool with_approvals) {
   std::string out = "[";
   for (const McpTool& each : kTools) {
     if (each.answers_for_people && !with_approvals) continue;
@@ -206,14 +198,15 @@ std::string mcp_tool_list(bool with_approvals) {
            ",\"inputSchema\":";
     out.append(each.input).append(",\"annotations\":{").append(each.hints).append("}}");
   }
+  for (const App::Tool& each : app.tools()) out += "," + app_tool_text(app, each);
   return out + "]";
 }
 
 std::string mcp_tool_result(const std::string& json, bool failed) {
-  if (json.size() > kLongestAnswer) {
+  if (json.size() > kLongestMcpAnswer) {
     return mcp_tool_failure("The answer has " + std::to_string(json.size()) +
                             " bytes, and this tool gives at most " +
-                            std::to_string(kLongestAnswer) +
+                            std::to_string(kLongestMcpAnswer) +
                             ". Ask for less (limit of events), or use the command line.");
   }
   const std::string line = one_line(json);
@@ -226,20 +219,20 @@ std::string mcp_tool_failure(const std::string& sentence) {
          "}],\"isError\":true";
 }
 
-std::string mcp_misfits(const McpTool& tool, const std::string& arguments) {
+std::string mcp_misfits(std::string_view tool, std::string_view input,
+                        const std::string& arguments) {
   std::string all;
-  for (const std::string& each : agent::Schema::read(tool.input).check(arguments)) {
-    all +=
-        (all.empty() ? "The arguments of " + std::string(tool.name) + " do not fit: " : " ") + each;
+  for (const std::string& each : agent::Schema::read(input).check(arguments)) {
+    all += (all.empty() ? "The arguments of " + std::string(tool) + " do not fit: " : " ") + each;
   }
   return all;
 }
 
-Task<std::string> call_mcp_tool(Cli& cli, const McpTool& tool, std::string arguments) {
-  std::string why = mcp_misfits(tool, arguments);
+Task<std::string> call_mcp_tool(McpDoor& door, const McpTool& tool, std::string arguments) {
+  std::string why = mcp_misfits(tool.name, tool.input, arguments);
   if (!why.empty()) co_return mcp_tool_failure(why);
   try {
-    co_return mcp_tool_result(co_await tool.call(cli, RawObject::parse(arguments)));
+    co_return mcp_tool_result(co_await tool.call(door, RawObject::parse(arguments)));
   } catch (const CliFailure& failure) {
     why = failure.sentence;
   } catch (const Error& error) {
@@ -248,7 +241,7 @@ Task<std::string> call_mcp_tool(Cli& cli, const McpTool& tool, std::string argum
   co_return mcp_tool_failure(why);
 }
 
-Task<Json> mcp_start(Cli& cli, RawObject arguments) {
+Task<Json> mcp_start(McpDoor& door, RawObject arguments) {
   const int ways = static_cast<int>(arguments.has("type")) +
                    static_cast<int>(arguments.has("instruction")) +
                    static_cast<int>(arguments.has("plan"));
@@ -288,19 +281,23 @@ Task<Json> mcp_start(Cli& cli, RawObject arguments) {
     }
     body = "{\"type\":" + quoted_json(agent::kAgentType) + ",\"arguments\":[" + to_json(ask) + "]";
   }
-  co_return co_await cli.client.post(std::move(path), body + id + "}");
+  co_return co_await door.post(std::move(path), body + id + "}");
 }
 
-Task<std::string> mcp_task(Cli& cli, std::string id) {
-  const Json task = co_await cli.client.get("/tasks/" + id);
-  std::string text = task.raw();
+Task<Json> mcp_task_view(McpDoor& door, Json task) {
   const bool agents = task["type"].text() == agent::kAgentType;
   const bool plans = task["type"].text() == plan::kPlanType;
-  if (!goes_on(task) || (!agents && !plans)) co_return text;
-  const std::string path = "/tasks/" + id + (agents ? "/query?name=agent" : "/plan");
-  const std::string view = co_await view_or_nothing(cli, path);
-  if (view.empty()) co_return text;
-  co_return with_member(std::move(text), agents ? "agent" : "plan", view);
+  if (!mcp_task_goes_on(task) || (!agents && !plans)) co_return Json();
+  co_return co_await view_or_nothing(
+      door, "/tasks/" + task["id"].text() + (agents ? "/query?name=agent" : "/plan"));
+}
+
+Task<std::string> mcp_task(McpDoor& door, std::string id) {
+  const Json task = co_await door.get("/tasks/" + id);
+  const Json view = co_await mcp_task_view(door, task);
+  if (view.null()) co_return task.raw();
+  const bool agents = task["type"].text() == agent::kAgentType;
+  co_return with_member(task.raw(), agents ? "agent" : "plan", view.raw());
 }
 
 }  // namespace tiffany::app

@@ -34,6 +34,7 @@ constexpr std::array kSettings{
     Setting{"runner", "", "path of tiffany-run; without it, beside this program or in /usr/lib"},
     Setting{"web_root", "", "directory of the dashboard's files; empty: those in the program"},
     Setting{"plans", "", "directory with plans that can be run by their names"},
+    Setting{"mcp_approve", "no", "whether clients of /mcp may answer for a person: yes or no"},
     Setting{"agents", "", "file with models, tools, policy and budget of agents (JSON)"},
 };
 
@@ -173,6 +174,7 @@ void Settings::check() const {
        {"hot_tasks", "archive_days", "archive_bytes", "connections", "body_bytes"}) {
     (void)number(name);
   }
+  (void)truth("mcp_approve");
   if (text("tls_certificate").empty() != text("tls_key").empty()) {
     refuse_setting("TLS needs both tls_certificate and tls_key.");
   }

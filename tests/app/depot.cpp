@@ -134,7 +134,7 @@ class Guard : public Interceptor {
 int main(int count, char** arguments) {
   App app("depot", "1.2.3");
   app.durable("order", 1, order, {"order"}).query("order", kStage);
-  app.durable("greet", 1, greet, {"who", "times"});
+  app.durable("greet", 1, greet, {"who", "times"}).tool("greet", "Greets somebody");
   app.durable("fails", 1, fails, {"why"});
   app.durable("listens", 1, listens).signal("listens", kWord);
   app.durable("counter", 1, counter).durable("errs", 1, mistaken);

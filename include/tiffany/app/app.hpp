@@ -56,6 +56,12 @@ class App {
   App& signal(const std::string& type, const SignalName<T>& name) {
     return add_call(type, "signal", name.string(), json_schema<T>());
   }
+  // Tasks of that type as a tool of MCP clients (`mcp`, and /mcp of the daemon), by the name of the
+  // type: a client that knows tasks gets a handle, every other one the result, or the id when the
+  // task takes long. `about` is for the model. Errc::bad_argument when there is no such type, or a
+  // tool of Tiffany's has that name.
+  enum class ToolGives { either, result, handle };
+  App& tool(const std::string& type, std::string about, ToolGives gives = ToolGives::either);
   // Run by the daemon when its host is open: a task of the program's own, which is cancelled when
   // the daemon ends. One that fails ends the daemon.
   App& with(std::string name, std::function<Task<void>(Host&)> task);
@@ -88,6 +94,11 @@ class App {
     std::string result{};  // JSON Schema
     std::vector<Call> calls{};
   };
+  struct Tool {
+    std::string type{};
+    std::string about{};
+    ToolGives gives = ToolGives::either;
+  };
   struct Work {
     std::string name{};
     std::function<Task<void>(Host&)> task{};
@@ -95,6 +106,7 @@ class App {
   const std::string& name() const noexcept;
   const std::string& version() const noexcept;
   const std::vector<Type>& described() const noexcept;
+  const std::vector<Tool>& tools() const noexcept;
   const std::vector<Work>& work() const noexcept;
   const std::shared_ptr<const wal::PayloadCodec>& codec() const noexcept;
   const std::vector<std::shared_ptr<Interceptor>>& interceptors() const noexcept;

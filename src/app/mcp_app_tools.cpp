@@ -1,0 +1,75 @@
+#include "app/mcp_app_tools.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "app/mcp_tools.hpp"
+#include "tiffany/base/json.hpp"
+
+namespace tiffany::app {
+namespace {
+
+const App::Type* described_type(const App& app, std::string_view name) noexcept {
+  const auto found = std::ranges::find(app.described(), name, &App::Type::name);
+  return found == app.described().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const App::Tool* tool_of_app(const App& app, std::string_view name) noexcept {
+  const auto found = std::ranges::find(app.tools(), name, &App::Tool::type);
+  return found == app.tools().end() ? nullptr : &*found;
+}
+
+std::string input_of_app_tool(const App& app, const App::Tool& tool) {
+  std::string members;
+  std::string required;
+  if (const App::Type* const type = described_type(app, tool.type)) {
+    for (const App::Argument& each : type->arguments) {
+      const std::string comma = members.empty() ? "" : ",";
+      members += comma + quoted_json(each.name) + ":" + each.schema;
+      required += comma + quoted_json(each.name);
+    }
+  }
+  return "{\"type\":\"object\",\"properties\":{" + members + "}" +
+         (required.empty() ? "" : ",\"required\":[" + required + "]") +
+         ",\"additionalProperties\":false}";
+}
+
+std::string app_tool_text(const App& app, const App::Tool& tool) {
+  return "{\"name\":" + quoted_json(tool.type) + ",\"description\":" + quoted_json(tool.about) +
+         ",\"inputSchema\":" + input_of_app_tool(app, tool) + "}";
+}
+
+Task<Json> start_app_tool(McpDoor& door, const App::Tool& tool, std::string arguments) {
+  // By names, which a type without arguments has none of.
+  const App::Type* const type = described_type(door.app(), tool.type);
+  if (type == nullptr || type->arguments.empty()) arguments = "[]";
+  std::string body = "{\"type\":" + quoted_json(tool.type) + ",\"arguments\":" + arguments + "}";
+  co_return co_await door.post("/tasks", std::move(body));
+}
+
+Task<std::string> wait_for_app_tool(McpDoor& door, Json task) {
+  const std::string id = task["id"].text();
+  const Duration patience = Client::kPatience + std::chrono::seconds(kLongestMcpWaitSeconds);
+  std::string path =
+      "/tasks/" + id + "/result?wait=" + std::to_string(kLongestMcpWaitSeconds) + "s";
+  const Json ended = co_await door.get(std::move(path), patience);
+  if (!mcp_task_goes_on(ended)) co_return app_tool_result(ended);
+  co_return "\"content\":[{\"type\":\"text\",\"text\":" +
+      quoted_json("The task " + id + " goes on. Call wait with this id, or get.") +
+      "}],\"structuredContent\":" + one_line(ended.raw()) + ",\"isError\":false";
+}
+
+std::string app_tool_result(const Json& task) {
+  const bool failed = task["status"].text() != "completed";
+  const Json& said = failed ? task["detail"] : task["result"];
+  const std::string text = said.null() ? task["status"].text() : one_line(said.text());
+  if (task.raw().size() > kLongestMcpAnswer) return mcp_tool_result(task.raw(), failed);
+  return "\"content\":[{\"type\":\"text\",\"text\":" + quoted_json(text) +
+         "}],\"structuredContent\":" + one_line(task.raw()) +
+         ",\"isError\":" + (failed ? "true" : "false");
+}
+
+}  // namespace tiffany::app

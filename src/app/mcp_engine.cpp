@@ -1,0 +1,248 @@
+#include "app/mcp_engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "app/mcp_app_tools.hpp"
+#include "app/mcp_tasks.hpp"
+#include "tiffany/base/error.hpp"
+
+namespace tiffany::app {
+namespace {
+
+// Those with a handshake, the newest first.
+constexpr std::array<std::string_view, 4> kHandshakes{"2025-11-25", "2025-06-18", "2025-03-26",
+                                                      "2024-11-05"};
+constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
+constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+constexpr std::string_view kServerKey = "io.modelcontextprotocol/serverInfo";
+constexpr std::string_view kTasksKey = "io.modelcontextprotocol/tasks";
+constexpr std::string_view kCached = "\"ttlMs\":3600000,\"cacheScope\":\"public\"";
+constexpr std::string_view kInstructions =
+    "Long work as durable tasks: submit starts one and gives its id, wait and get look at it, also "
+    "after this server, the client or the machine was restarted. Keep the id.";
+
+bool known_to_handshake_era(std::string_view method) noexcept {
+  constexpr std::array<std::string_view, 4> kMethods{"initialize", "ping", "tools/list",
+                                                     "tools/call"};
+  return std::ranges::find(kMethods, method) != kMethods.end();
+}
+bool known_to_modern_era(std::string_view method) noexcept {
+  constexpr std::array<std::string_view, 6> kMethods{
+      "server/discover", "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel"};
+  return std::ranges::find(kMethods, method) != kMethods.end();
+}
+
+[[noreturn]] void refuse_without_tasks(const std::string& what) {
+  throw RpcFailure{
+      rpc::kNoCapability,
+      what + " is for clients that declare the extension " + std::string(kTasksKey) + ".",
+      "{\"requiredCapabilities\":{\"extensions\":{" + quoted_json(kTasksKey) + ":{}}}}"};
+}
+
+}  // namespace
+
+bool has_handshake(std::string_view version) noexcept {
+  return std::ranges::find(kHandshakes, version) != kHandshakes.end();
+}
+
+bool has_batches(std::string_view version) noexcept {
+  return version == "2025-03-26" || version == "2024-11-05";
+}
+
+void refuse_mcp_version(const std::string& version) {
+  throw RpcFailure{rpc::kNoVersion,
+                   "Version " + quoted_json(version) + " is not known here without initialize.",
+                   "{\"supported\":[" + quoted_json(kModernMcp) +
+                       "],\"requested\":" + quoted_json(version) + "}"};
+}
+
+std::string version_in_meta(const RpcMessage& message) {
+  return message.params.object("_meta").text(kVersionKey);
+}
+
+// ---- Who asks for what ----
+
+McpAsker McpEngine::asker_of(const RpcMessage& message, const std::string& version) const {
+  McpAsker asker;
+  asker.version = version;
+  const RawObject meta = message.params.object("_meta");
+  if (!meta.has(kVersionKey)) {
+    if (message.method == "initialize" || message.method == "ping" || !version.empty()) {
+      return asker;
+    }
+    if (!known_to_handshake_era(message.method) && !known_to_modern_era(message.method)) {
+      return asker;
+    }
+    throw RpcFailure{rpc::kBadParams,
+                     "Nothing says which version of MCP this is: send initialize "
+                     "first, or \"" +
+                         std::string(kVersionKey) + "\" and \"" + std::string(kCapabilitiesKey) +
+                         "\" in params._meta."};
+  }
+  asker.modern = true;
+  if (meta.text(kVersionKey) != kModernMcp) refuse_mcp_version(meta.text(kVersionKey));
+  if (!meta.is_object(kCapabilitiesKey)) {
+    throw RpcFailure{rpc::kBadParams, "params._meta has an object \"" +
+                                          std::string(kCapabilitiesKey) +
+                                          "\", which may be empty."};
+  }
+  const RawObject capabilities = meta.object(kCapabilitiesKey);
+  asker.tasks = capabilities.object("extensions").has(kTasksKey);
+  asker.elicits = capabilities.is_object("elicitation");
+  return asker;
+}
+
+void McpEngine::require_method(const RpcMessage& message, const McpAsker& asker) const {
+  const bool known =
+      asker.modern ? known_to_modern_era(message.method) : known_to_handshake_era(message.method);
+  if (known && message.method.starts_with("tasks/") && !asker.tasks) {
+    refuse_without_tasks(quoted_json(message.method));
+  }
+  if (known) return;
+  const std::string in = asker.modern ? std::string(kModernMcp) : asker.version;
+  throw RpcFailure{rpc::kNoMethod, "There is no method " + quoted_json(message.method) +
+                                       (in.empty() ? "" : " in version " + in) + " here."};
+}
+
+std::string McpEngine::version_for(const RpcMessage& initialize) {
+  const std::string wanted = initialize.params.text("protocolVersion");
+  if (wanted.empty()) {
+    throw RpcFailure{rpc::kBadParams, "initialize has a string protocolVersion."};
+  }
+  return has_handshake(wanted) ? wanted : std::string(kHandshakes.front());
+}
+
+std::optional<std::string> McpEngine::answer_at_once(const RpcMessage& message,
+                                                     const McpAsker& asker) const {
+  if (message.method == "initialize") {
+    return "{\"protocolVersion\":" + quoted_json(version_for(message)) +
+           ",\"capabilities\":{\"tools\":{}},\"serverInfo\":" + server_info() +
+           ",\"instructions\":" + quoted_json(kInstructions) + "}";
+  }
+  if (message.method == "ping") return "{}";
+  if (message.method == "server/discover") {
+    return result_text(asker, "\"supportedVersions\":[" + quoted_json(kModernMcp) +
+                                  "],\"capabilities\":{\"tools\":{},\"extensions\":{" +
+                                  quoted_json(kTasksKey) + ":{}}},\"instructions\":" +
+                                  quoted_json(kInstructions) + "," + std::string(kCached));
+  }
+  if (message.method == "tools/list") {
+    if (message.params.has("cursor")) {
+      throw RpcFailure{rpc::kBadParams, "All tools are on the first page: there is no cursor."};
+    }
+    const std::string cached = asker.modern ? "," + std::string(kCached) : "";
+    return result_text(asker, "\"tools\":" + mcp_tool_list(door_.app(), with_approvals_) + cached);
+  }
+  return std::nullopt;
+}
+
+// ---- Calls ----
+
+McpCall McpEngine::call_of(RpcMessage message, const McpAsker& asker) const {
+  McpCall call;
+  if (message.method == "tools/call") {
+    const std::string name = message.params.text("name");
+    call.tool = mcp_tool(name, with_approvals_);
+    if (call.tool == nullptr) call.of_app = tool_of_app(door_.app(), name);
+    if (call.tool == nullptr && call.of_app == nullptr) {
+      throw RpcFailure{rpc::kBadParams, "There is no tool " + quoted_json(name) + "."};
+    }
+    if (message.params.has("arguments") && !message.params.is_object("arguments")) {
+      throw RpcFailure{rpc::kBadParams, "\"arguments\" of a tool is an object."};
+    }
+    if (call.of_app != nullptr && call.of_app->gives == App::ToolGives::handle && !asker.tasks) {
+      refuse_without_tasks("The tool " + quoted_json(name));
+    }
+  }
+  call.message = std::move(message);
+  call.asker = asker;
+  return call;
+}
+
+Task<std::string> McpEngine::answer(const McpCall* call) const {
+  RpcFailure failed;
+  try {
+    const std::string result = co_await result_of(call);
+    co_return rpc_result(call->message.id, result);
+  } catch (const RpcFailure& failure) {
+    failed = failure;
+  }
+  co_return rpc_error(call->message.id, failed);
+}
+
+Task<std::string> McpEngine::result_of(const McpCall* call) const {
+  if (call->message.method.starts_with("tasks/")) co_return co_await about_task(call);
+  std::string arguments = call->message.params.raw("arguments", "{}");
+  if (call->of_app != nullptr) co_return co_await call_of_app(call, std::move(arguments));
+  if (call->asker.tasks && call->tool->name == "submit") {
+    co_return co_await submit_as_task(call, std::move(arguments));
+  }
+  std::string members = co_await call_mcp_tool(door_, *call->tool, std::move(arguments));
+  co_return result_text(call->asker, std::move(members));
+}
+
+Task<std::string> McpEngine::about_task(const McpCall* call) const {
+  const RawObject& params = call->message.params;
+  const std::string& method = call->message.method;
+  const bool asks = with_approvals_ && call->asker.elicits;
+  std::string said;
+  if (method == "tasks/get") {
+    said = co_await get_mcp_task(door_, params, asks);
+  } else if (method == "tasks/cancel") {
+    said = co_await cancel_mcp_task(door_, params);
+  } else {
+    said = co_await update_mcp_task(door_, params, asks);
+  }
+  co_return result_text(call->asker, std::move(said));
+}
+
+// A client that knows tasks gets a handle, which is on disk by then.
+Task<std::string> McpEngine::submit_as_task(const McpCall* call, std::string arguments) const {
+  std::string why = mcp_misfits(call->tool->name, call->tool->input, arguments);
+  if (why.empty()) {
+    try {
+      const Json task = co_await mcp_start(door_, RawObject::parse(arguments));
+      co_return result_text(call->asker, mcp_task_handle(task), "task");
+    } catch (const CliFailure& failure) {
+      why = failure.sentence;
+    } catch (const Error& error) {
+      why = error.what();
+    }
+  }
+  co_return result_text(call->asker, mcp_tool_failure(why));
+}
+
+// The API looks at the arguments: it knows their types.
+Task<std::string> McpEngine::call_of_app(const McpCall* call, std::string arguments) const {
+  const App::Tool& tool = *call->of_app;
+  std::string why;
+  try {
+    const Json task = co_await start_app_tool(door_, tool, std::move(arguments));
+    if (call->asker.tasks && tool.gives != App::ToolGives::result) {
+      co_return result_text(call->asker, mcp_task_handle(task), "task");
+    }
+    std::string members = co_await wait_for_app_tool(door_, task);
+    co_return result_text(call->asker, std::move(members));
+  } catch (const CliFailure& failure) {
+    why = failure.sentence;
+  }
+  co_return result_text(call->asker, mcp_tool_failure(why));
+}
+
+// ---- Texts ----
+
+std::string McpEngine::server_info() const {
+  return "{\"name\":" + quoted_json(door_.app().name()) +
+         ",\"version\":" + quoted_json(door_.app().version()) + "}";
+}
+
+std::string McpEngine::result_text(const McpAsker& asker, std::string members,
+                                   std::string_view type) const {
+  if (!asker.modern) return "{" + members + "}";
+  return "{\"resultType\":" + quoted_json(type) + "," + members + (members.empty() ? "" : ",") +
+         "\"_meta\":{" + quoted_json(kServerKey) + ":" + server_info() + "}}";
+}
+
+}  // namespace tiffany::app
