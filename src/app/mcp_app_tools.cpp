@@ -65,7 +65,7 @@ Task<std::string> wait_for_app_tool(McpDoor& door, Json task) {
 std::string app_tool_result(const Json& task) {
   const bool failed = task["status"].text() != "completed";
   const Json& said = failed ? task["detail"] : task["result"];
-  const std::string text = said.null() ? task["status"].text() : one_line(said.text());
+  const std::string& text = said.null() ? task["status"].text() : said.text();
   if (task.raw().size() > kLongestMcpAnswer) return mcp_tool_result(task.raw(), failed);
   return "\"content\":[{\"type\":\"text\",\"text\":" + quoted_json(text) +
          "}],\"structuredContent\":" + one_line(task.raw()) +

@@ -157,7 +157,8 @@ Task<std::string> get_mcp_task(McpDoor& door, RawObject params, bool asks) {
   const bool of_app = tool_of_app(door.app(), task["type"].text()) != nullptr;
   const std::string result =
       of_app ? app_tool_result(task) : mcp_tool_result(task.raw(), status == "failed");
-  co_return handle_members(task, "completed", "", now) + ",\"result\":{" + result + "}";
+  co_return handle_members(task, "completed", "", now) +
+      ",\"result\":{\"resultType\":\"complete\"," + result + "}";
 }
 
 Task<std::string> cancel_mcp_task(McpDoor& door, RawObject params) {

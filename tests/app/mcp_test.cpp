@@ -219,6 +219,9 @@ TEST_F(Mcp, AClientThatKnowsTasksGetsAHandleWhoseIdIsThatOfTheTask) {
   EXPECT_EQ(depot("result --wait " + id).status, 0);
   const std::string done = about("get", id);
   EXPECT_TRUE(has(done, R"("status":"completed")") && has(done, R"("isError":false)")) << done;
+  EXPECT_TRUE(has(done, R"("result":{"resultType":"complete","content":)"))
+      << "it is the result of the call, which has a type of its own\n"
+      << done;
   EXPECT_TRUE(has(about("cancel", id), R"("result":{"resultType":"complete","_meta")"));
 
   const std::string failing =
