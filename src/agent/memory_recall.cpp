@@ -100,7 +100,7 @@ std::vector<std::int64_t> by_words(MemoryFile& file, const Query& query, std::si
     list += (list.empty() ? "" : " OR ") + word;
   }
   std::vector<std::int64_t> keys = matching(file, rare, query, most);
-  if (keys.size() >= most) return keys;
+  if (keys.size() >= query.most) return keys;
   for (const std::int64_t key : matching(file, common, query, most)) {
     const bool there = std::find(keys.begin(), keys.end(), key) != keys.end();
     if (!there && keys.size() < most) keys.push_back(key);
