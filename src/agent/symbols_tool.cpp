@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "agent/command_call.hpp"
@@ -170,8 +171,8 @@ std::string told_tags(const std::string& printed, const std::string& name) {
     cut = tags.size() == kMostTags;
     if (!cut) tags.push_back(std::move(*tag));
   }
-  std::stable_sort(tags.begin(), tags.end(), [](const Tag& a, const Tag& b) {
-    return a.path != b.path ? a.path < b.path : a.line < b.line;
+  std::sort(tags.begin(), tags.end(), [](const Tag& a, const Tag& b) {
+    return std::tie(a.path, a.line, a.scope, a.name) < std::tie(b.path, b.line, b.scope, b.name);
   });
   std::string out;
   for (const Tag& each : tags) {

@@ -87,14 +87,17 @@ void put_in_order(RecordedRun& run) {
   const std::size_t first = first_answer(run);
   if (first == 0) return;
   const std::vector<ToolCall>& calls = run.events[first - 1].message.calls;
-  const auto place = [&](const RunEvent& event) {
+  std::vector<std::pair<std::ptrdiff_t, std::size_t>> order;  // of the call, and of the record
+  for (std::size_t i = first; i < run.events.size(); ++i) {
     const auto at = std::find_if(calls.begin(), calls.end(), [&](const ToolCall& call) {
-      return call.id == event.message.call_id;
+      return call.id == run.events[i].message.call_id;
     });
-    return at - calls.begin();
-  };
-  std::stable_sort(run.events.begin() + static_cast<std::ptrdiff_t>(first), run.events.end(),
-                   [&](const RunEvent& a, const RunEvent& b) { return place(a) < place(b); });
+    order.emplace_back(at - calls.begin(), i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<RunEvent> sorted;
+  for (const auto& [place, i] : order) sorted.push_back(std::move(run.events[i]));
+  std::move(sorted.begin(), sorted.end(), run.events.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
 // "{}" for what is no JSON: then texts are compared.
