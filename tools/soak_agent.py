@@ -91,7 +91,7 @@ class Campaign:
         status, out = self.tiffany("agent", "Make the tests pass.", "--repo", str(repository),
                                    "--script", str(EXAMPLE / "fix.json"), "--detach", "--id", key)
         if status == 0:
-            self.open[out.strip().strip('"')] = repository
+            self.open[json.loads(out)["id"]] = repository
         else:
             fail(f"an agent could not be started: {status} {out}")
 

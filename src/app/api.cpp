@@ -318,7 +318,9 @@ const Route& Api::admitted(ApiCall& call) const {
     throw HttpError(403, who.name + " is " + std::string(name_of(who.role)) + ", and this needs " +
                              std::string(name_of(route.role)) + ".");
   }
-  if (phase_ == Phase::starting || (phase_ == Phase::draining && route.changes)) {
+  // A stream that begins now would end at once.
+  const bool refused_at_end = route.changes || route.stream != nullptr;
+  if (phase_ == Phase::starting || (phase_ == Phase::draining && refused_at_end)) {
     throw HttpError(503, words_);
   }
   return route;
@@ -396,11 +398,15 @@ Task<Response> Api::answer_of(const Route& route, ApiCall& call) {
     refusal = problem(error.status(), code_of_status(error.status()), error.what());
   } catch (const Error& error) {
     const int status = status_of(error.code());
+    // A host that is being closed answers some questions no more.
+    if (phase_ == Phase::draining && error.code() == Errc::durable_misuse) {
+      co_return problem(503, code_of_status(503), words_);
+    }
     if (status == 500) {
       observe::log::error("a call of the API failed",
                           {{"route", route.path}, {"error", std::string_view(error.what())}});
     }
-    refusal = problem(status, tiffany::name_of(error.code()), error.what());
+    refusal = problem(status, tiffany::name_of(error.code()), without_function(error.what()));
   }
   co_return std::move(*refusal);
 }

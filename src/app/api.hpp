@@ -195,6 +195,9 @@ bool is_agent(const Host& host, const Uuid& task);
 Task<http::Response> decide_agent(ApiCall& call, Uuid task);
 
 // Handlers, by what they are about.
+// A sentence of the library without the function that it names first.
+std::string without_function(std::string_view what);
+
 namespace calls {
 Task<http::Response> info(ApiCall& call);
 Task<http::Response> types(ApiCall& call);

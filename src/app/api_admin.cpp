@@ -32,6 +32,21 @@ std::string_view name_of_phase(Api::Phase phase) noexcept {
 
 }  // namespace
 
+// The library names its function first ("Host::signal: task ..."), which says nothing to somebody
+// who has not called it.
+std::string without_function(std::string_view what) {
+  const std::size_t colon = what.find(": ");
+  const std::string_view function = what.substr(0, colon);
+  const bool named = function.starts_with("Host::") || function == "inspect";
+  if (colon == std::string_view::npos || !named || function.find(' ') != std::string_view::npos) {
+    return std::string(what);
+  }
+  std::string sentence(what.substr(colon + 2));
+  const char first = sentence.empty() ? '\0' : sentence[0];
+  if (first >= 'a' && first <= 'z') sentence[0] = static_cast<char>(first - 'a' + 'A');
+  return sentence;
+}
+
 namespace calls {
 
 Task<Response> info(ApiCall& call) {

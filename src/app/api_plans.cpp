@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/api.hpp"
+#include "app/plan_history.hpp"
 #include "app/plans.hpp"
 #include "tiffany/plan/graph.hpp"
 #include "tiffany/plan/run.hpp"
@@ -87,16 +88,18 @@ Task<Response> start_plan(ApiCall& call, const Body& body, plan::Plan wanted) {
 }
 
 // Nothing: the plan has not ended.
-std::optional<std::string> units_at_end(const Host& host, const Uuid& id) {
+std::optional<std::string> units_at_end(const Host& host, const Uuid& id, const plan::Plan& plan) {
   const std::optional<DurableInfo> info = host.info(id);
   if (!info || info->status < DurableStatus::completed) return std::nullopt;
-  if (info->status > DurableStatus::completed) return "[]";
+  if (info->status > DurableStatus::completed) {
+    return to_json(units_by_log(host, id, plan, info->detail));
+  }
   return to_json(from_json<plan::PlanEnd>(info->detail).units);
 }
 
-Task<std::string> units_of(ApiCall& call, const Uuid& id) {
+Task<std::string> units_of(ApiCall& call, const Uuid& id, const plan::Plan& plan) {
   Host& host = call.api.parts.host;
-  std::optional<std::string> units = units_at_end(host, id);
+  std::optional<std::string> units = units_at_end(host, id, plan);
   if (units) co_return *units;
   try {
     units = to_json((co_await host.ask(id, plan::kPlanView)).units);
@@ -104,8 +107,16 @@ Task<std::string> units_of(ApiCall& call, const Uuid& id) {
     if (error.code() != Errc::unknown_durable) throw;
   }
   // Its code has ended meanwhile, or has not begun.
-  if (!units) units = units_at_end(host, id).value_or("[]");
+  if (!units) units = units_at_end(host, id, plan).value_or("[]");
   co_return *units;
+}
+
+// "test" and "test[2]" are units of the step "test".
+bool has_unit(const plan::Plan& plan, const std::string& unit) {
+  const std::string name = unit.substr(0, unit.find('['));
+  const auto is_it = [&](const plan::Step& step) { return step.name == name; };
+  return std::ranges::any_of(plan.steps, is_it) || std::ranges::any_of(plan.on_failure, is_it) ||
+         std::ranges::any_of(plan.finally, is_it);
 }
 
 }  // namespace
@@ -252,7 +263,7 @@ Task<Response> task_plan(ApiCall& call) {
   const Uuid id = call.task();
   const std::optional<plan::Plan> found = plan_of(call.api.parts.host, id);
   if (!found) throw HttpError(404, "Task " + id.text() + " is no plan.");
-  const std::string units = co_await units_of(call, id);
+  const std::string units = co_await units_of(call, id, *found);
   co_return json_answer(200, json_text([&](JsonWriter& out) {
                           out.begin_object();
                           out.member("task", id.text());
@@ -273,6 +284,11 @@ Task<Response> task_output(ApiCall& call) {
   const std::string which = call.query("which").value_or("out");
   if (which != "out" && which != "err") throw HttpError(400, "which is out or err.");
   const auto attempt = static_cast<int>(call.query_number("attempt", 1, 1'000'000));
+  const std::optional<plan::Plan> of = plan_of(call.api.parts.host, id);
+  if (!of) throw HttpError(404, "Task " + id.text() + " is no plan.");
+  if (!has_unit(*of, *unit)) {
+    throw HttpError(404, "The plan of task " + id.text() + " has no step \"" + *unit + "\".");
+  }
   const Uuid command = plan::command_id(id, *unit, attempt);
   std::string text = co_await call.api.parts.commands.read(
       command, which == "out" ? exec::CommandFile::out : exec::CommandFile::err, kMostOutput);

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "app/api.hpp"
+#include "app/cli_json.hpp"
 #include "app/plans.hpp"
+#include "app/signal_wait.hpp"
 #include "tiffany/durable/inspect.hpp"
 #include "tiffany/structure/blocks.hpp"
 
@@ -89,6 +91,25 @@ void write_lock_wait(JsonWriter& out, const plan::LockWait& wait) {
     out.member("holder_unit", wait.holder->unit);
   }
   out.end_object();
+}
+
+// Of arguments that a type does not take, the sentence has the type of the compiler. For a person it
+// has the names, and the types as JSON has them.
+std::string with_names(const App& app, const std::string& type, std::string sentence) {
+  const std::string takes = "are not what \"" + type + "\" takes, ";
+  const std::size_t from = sentence.find(takes);
+  const std::size_t end = sentence.rfind(": The ");
+  const auto& all = app.described();
+  const auto found = std::ranges::find(all, type, &App::Type::name);
+  if (from == std::string::npos || end == std::string::npos || found == all.end()) return sentence;
+  std::string names;
+  for (const App::Argument& each : found->arguments) {
+    const Json kind = Json::parse(each.schema.empty() ? "{}" : each.schema)["type"];
+    const bool plain = kind.kind() == JsonKind::string && kind.text() != "object";
+    names += (names.empty() ? "" : ", ") + each.name + ": " + (plain ? kind.text() : each.type);
+  }
+  const std::size_t begin = from + takes.size();
+  return sentence.replace(begin, end - begin, names.empty() ? "nothing" : names);
 }
 
 // By name, in the order of the function.
@@ -178,7 +199,10 @@ http::Response task_answer(int status, const Host& host, const Uuid& id) {
 
 namespace {
 
-Response inspection_answer(const Inspection& found) {
+// Of a log that is looked at beside the one who writes it, a task that goes on counts as paused: its
+// status is what the host says.
+Response inspection_answer(ApiCall& call, Inspection found) {
+  if (const auto info = call.api.parts.host.info(found.task.id)) found.task.status = info->status;
   return json_answer(200, json_text([&](JsonWriter& out) {
                        out.begin_object();
                        write_task(out, found.task);
@@ -255,8 +279,15 @@ Task<Response> start_task(ApiCall& call) {
     arguments = arguments_by_name(call.api.parts.app, type, arguments);
   }
   call.about = type;
-  const Uuid id = co_await call.api.parts.host.start_json(type, std::move(arguments),
-                                                          start_options_of(call, body));
+  std::optional<Error> wrong;
+  Uuid id;
+  try {
+    id = co_await call.api.parts.host.start_json(type, std::move(arguments),
+                                                 start_options_of(call, body));
+  } catch (const Error& error) {
+    wrong.emplace(error.code(), with_names(call.api.parts.app, type, error.what()));
+  }
+  if (wrong) throw Error(*wrong);
   call.about += " " + id.text();
   co_return task_answer(201, call.api.parts.host, id);
 }
@@ -266,10 +297,13 @@ Task<Response> show_task(ApiCall& call) {
   const Uuid id = call.task();
   const std::optional<DurableInfo> info = host.info(id);
   if (!info) throw HttpError(404, "There is no task " + id.text() + ".");
-  // Of a task in the archive nothing is under way.
+  // Of a task in the archive, and of a host that is being closed, nothing is under way.
   std::vector<DurableWait> waits;
-  if (info->status < DurableStatus::completed && !host.beginning_with(id.text(), 1).empty()) {
+  const bool closing = call.api.phase() == Api::Phase::draining;
+  if (!closing && info->status < DurableStatus::completed &&
+      !host.beginning_with(id.text(), 1).empty()) {
     waits = host.waits(id);
+    if (const auto signal = awaited_signal(host, *info)) waits.push_back(*signal);
   }
   co_return json_answer(200, json_text([&](JsonWriter& out) {
                           out.begin_object();
@@ -329,13 +363,13 @@ Task<Response> task_result(ApiCall& call) {
 }
 
 Task<Response> inspect_task(ApiCall& call) {
-  co_return inspection_answer(
-      co_await inspect(call.api.parts.types, call.api.parts.log, call.task()));
+  Inspection found = co_await inspect(call.api.parts.types, call.api.parts.log, call.task());
+  co_return inspection_answer(call, std::move(found));
 }
 
 Task<Response> replay_task(ApiCall& call) {
-  co_return inspection_answer(
-      co_await replay(call.api.parts.types, call.api.parts.log, call.task()));
+  Inspection found = co_await replay(call.api.parts.types, call.api.parts.log, call.task());
+  co_return inspection_answer(call, std::move(found));
 }
 
 }  // namespace calls

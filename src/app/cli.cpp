@@ -95,7 +95,7 @@ std::optional<int> run_text(const App& app, const Given& given) {
   const Output out(app.name(), given);
   const std::string& path = given.verb->path;
   if (path == "help") {
-    out.text(help_text(app.name(), joined(given.all("COMMAND"))));
+    out.text(help_text(app.name(), joined(given.all("COMMAND")), out.columns()));
   } else if (path == "man") {
     out.text(man_page(app.name(), app.version()));
   } else if (path == "completion") {
@@ -110,8 +110,9 @@ std::optional<int> run_text(const App& app, const Given& given) {
 
 int run_given(App& app, Given given, int count, char** words) {
   if (given.help) {
-    print(help_text(app.name(), given.help_of));
-    return 0;
+    const Output out(app.name(), given);
+    out.text(help_text(app.name(), given.help_of, out.columns()));
+    return out.finish();
   }
   const std::string& path = given.verb->path;
   if (path == "serve" || path == "config") return run_with_settings(app, given);
@@ -166,7 +167,8 @@ void Cli::confirm(const std::string& question) const {
 
 int cli_main(App& app, int count, char** words) {
   if (count < 2) {
-    print(help_text(app.name(), ""));
+    const Output out(app.name(), Given());
+    out.text(help_text(app.name(), "", out.columns()));
     return ends::kUsage;
   }
   const std::string_view first = words[1];
@@ -185,7 +187,8 @@ int cli_main(App& app, int count, char** words) {
     return run_given(app, std::move(given), count, words);
   } catch (const Refused& refusal) {
     status = ends::kUsage;
-    why = refusal.why + ". `" + app.name() + " help` says what there is.";
+    why = refusal.why + ". `" + app.name() + " help" + (refusal.of.empty() ? "" : " ") +
+          refusal.of + "` says what there is.";
   } catch (const CliFailure& failure) {
     status = failure.status;
     why = failure.sentence;

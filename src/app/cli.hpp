@@ -61,6 +61,8 @@ Task<int> end_by_log(Cli& cli, Json task);
 std::vector<std::string> promises_of(const Json& task);
 // ", for load; dump of 4c1f... has it", of a wait for a lock.
 std::string lock_text(const Json& wait);
+// Why a task has ended that did not complete.
+std::string why_ended(const Json& task);
 // Waits until a task has ended, and prints it; --timeout, --through-approvals. Ctrl-C detaches.
 Task<int> wait_for_task(Cli& cli, std::string id);
 // Follows the events of a task until it has ended.

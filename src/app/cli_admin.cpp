@@ -41,7 +41,7 @@ void print_audit(const Cli& cli, const Json& found) {
   std::vector<std::vector<Cell>> rows;
   for (const Json& each : found["lines"].elements()) {
     const std::string& status = each["status"].text();
-    rows.push_back({cli.out.moment(each["time"].text()),
+    rows.push_back({cli.out.moment(each["time"].number()),
                     each["actor"].text(),
                     each["role"].text(),
                     {status, status.starts_with('2') ? Paint::plain : Paint::bad},

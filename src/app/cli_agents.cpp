@@ -68,6 +68,16 @@ Task<std::unique_ptr<agent::Model>> model_of(const Given& given) {
   throw CliFailure{ends::kUsage, problem};
 }
 
+std::string json_of(const agent::WhatIf& found) {
+  std::string text = "{\"turns\":" + std::to_string(found.turns) + ",\"difference\":";
+  if (!found.difference) return text + "null}";
+  const agent::WhatIf::Difference& at = *found.difference;
+  text += "{\"turn\":" + std::to_string(at.turn) + ",\"recorded\":" + to_json(at.recorded);
+  const bool replied = at.problem.empty();
+  text += ",\"now\":" + (replied ? to_json(at.other) : std::string("null"));
+  return text + ",\"problem\":" + quoted_json(at.problem) + "}}";
+}
+
 // "Then it said: ...", and what it called.
 void print_decision(const Cli& cli, const std::string& who, const agent::Message& said) {
   cli.out.text(who + ": " + detail::shown(said.text) + "\n");
@@ -95,9 +105,39 @@ agent::BudgetLimits limits_given(const Given& given) {
   return limits;
 }
 
+// How an agent stands. Of one that has ended only what it spent, in the members that a view has.
 Task<Json> view_of(Cli& cli, std::string task) {
-  const Json said = co_await cli.client.get("/tasks/" + segment_of(task) + "/query?name=agent");
+  const Json info = co_await cli.client.get("/tasks/" + segment_of(task));
+  const std::string& status = info["status"].text();
+  if (info["type"].text() != agent::kAgentType) {
+    throw CliFailure{ends::kNoTask, "Task " + info["id"].text() + " is no agent."};
+  }
+  if (status == "completed" || status == "failed" || status == "cancelled") {
+    co_return Json::parse("{\"state\":" + quoted_json(status) +
+                          ",\"about\":" + quoted_json(info["detail"].text()) +
+                          ",\"spent\":" + info["result"]["spent"].raw() + "}");
+  }
+  const Json said = co_await cli.client.get("/tasks/" + info["id"].text() + "/query?name=agent");
   co_return said["answer"];
+}
+
+// "$1.50" of millionths.
+std::string dollars(std::int64_t millionths) {
+  constexpr std::int64_t kCent = 10'000;
+  const std::int64_t cents = (millionths + kCent - 1) / kCent;  // rather too much than too little
+  const std::string rest = std::to_string(cents % 100);
+  return "$" + std::to_string(cents / 100) + "." + (rest.size() < 2 ? "0" : "") + rest;
+}
+
+// "5 of 20", of what was spent and what may be.
+void print_amount(const Cli& cli, const Json& view, const char* member, const std::string& name) {
+  const auto text_of = [&](const Json& amount) {
+    return std::string_view(member) == "micro_dollars" ? dollars(amount.number()) : amount.text();
+  };
+  const Json& spent = view["spent"][member];
+  const Json& limit = view["limits"][member];
+  if (spent.null() && limit.null()) return;
+  cli.out.field(name, text_of(spent) + (limit.null() ? "" : " of " + text_of(limit)));
 }
 
 template <class Each>
@@ -165,10 +205,12 @@ Task<int> agent(Cli& cli) {
   const Json task = co_await cli.client.post("/tasks", body + "}");
   const std::string id = task["id"].text();
   if (cli.given.has("--detach")) {
-    cli.out.text(id + "\n");
+    cli.out.text((cli.out.json() ? task.raw() : id) + "\n");
     co_return ends::kDone;
   }
   if (cli.out.format() != Format::table) co_return co_await wait_for_task(cli, id);
+  cli.out.note("agent " + id + "; Ctrl-C detaches, and `" +
+               cli.command("watch " + id.substr(0, 8)) + "` comes back");
   co_return co_await watch_task(cli, id);
 }
 
@@ -211,8 +253,12 @@ Task<int> budget(Cli& cli) {
   }
   cli.out.field("state", view["state"].text());
   cli.out.field("about", view["about"].text());
-  cli.out.field("spent", view["spent"].raw());
-  cli.out.field("limits", view["limits"].raw());
+  print_amount(cli, view, "turns", "turns");
+  print_amount(cli, view, "tokens", "tokens");
+  print_amount(cli, view, "micro_dollars", "money");
+  print_amount(cli, view, "seconds", "seconds");
+  print_amount(cli, view, "tool_runs", "tool runs");
+  print_amount(cli, view, "bytes", "bytes");
   co_return ends::kDone;
 }
 
@@ -225,6 +271,10 @@ Task<int> what_if(Cli& cli) {
   agent::RecordedRun run = from_json<agent::RecordedRun>(said.raw());
   const agent::WhatIf found =
       co_await agent::what_if(std::move(run), *model, prompt, cli.given.text("--model", ""));
+  if (cli.out.json()) {
+    cli.out.json(Json::parse(json_of(found)));
+    co_return found.difference ? ends::kDiverged : ends::kDone;
+  }
   if (!found.difference) {
     cli.out.text("No difference in " + std::to_string(found.turns) + " turns.\n");
     co_return ends::kDone;

@@ -226,7 +226,7 @@ Task<std::vector<Offer>> offers_at(Cli& cli, const Place& place) {
 
 std::string completion_script(const std::string& program, const std::string& shell) {
   std::string text(shell == "bash" ? kBash : shell == "zsh" ? kZsh : shell == "fish" ? kFish : "");
-  if (text.empty()) throw Refused{"there is completion for bash, zsh and fish, not for " + shell};
+  if (text.empty()) throw Refused{"There is completion for bash, zsh and fish, not for " + shell};
   const std::string_view mark = "PROGRAM";
   for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += program.size()) {
     text.replace(at, mark.size(), program);

@@ -63,8 +63,9 @@ Task<int> for_each_task(Cli& cli, std::string what) {
   co_return worst;
 }
 
-std::string line_of_promise(const Json& promise) {
-  return promise["name"].text() + " of " + promise["type"].text() + " " + promise["task"].text();
+std::string line_of_promise(const Output& out, const Json& promise) {
+  return promise["name"].text() + " of " + promise["type"].text() + " " +
+         out.id(promise["task"].text());
 }
 
 // "approval" for "pay/approval#1".
@@ -92,18 +93,19 @@ Task<Json> promise_meant(Cli& cli, std::string verb) {
     // A task that is not there is another mistake than one that waits for nothing.
     if (!word.empty()) (void)co_await cli.client.get("/tasks/" + segment_of(word));
     throw CliFailure{word.empty() ? ends::kFailed : ends::kNoTask,
-                     (word.empty() ? "No task" : "Task " + word + " does not wait, or no task") +
-                         std::string(" waits for a promise") +
+                     (word.empty() ? "No task waits" : "Task " + word + " does not wait") +
+                         std::string(" for a promise") +
                          (cli.given.has("--promise") ? " of that name." : ".")};
   }
   if (meant.size() == 1) {
-    if (word.empty()) cli.confirm("About " + line_of_promise(meant[0]) + ": " + verb + "?");
+    if (word.empty())
+      cli.confirm("About " + line_of_promise(cli.out, meant[0]) + ": " + verb + "?");
     co_return meant[0];
   }
-  std::string question = "Several promises wait:\n";
   for (std::size_t i = 0; i < meant.size(); ++i) {
-    cli.out.note("  " + std::to_string(i + 1) + "  " + line_of_promise(meant[i]) + "  " +
-                 meant[i]["id"].text());
+    const std::string number = std::to_string(i + 1);
+    cli.out.note(std::string(number.size() < 3 ? 3 - number.size() : 0, ' ') + number + "  " +
+                 line_of_promise(cli.out, meant[i]) + "  " + cli.out.id(meant[i]["id"].text()));
   }
   const std::string answer =
       cli.answer_to("Which one shall I " + verb + " (1 to " + std::to_string(meant.size()) + ")?",
@@ -173,8 +175,8 @@ void print_promises(const Cli& cli, const Json& all) {
   std::vector<std::vector<Cell>> rows;
   for (const Json& each : all["promises"].elements()) {
     if (cli.out.format() == Format::name) cli.out.text(each["id"].text() + "\n");
-    rows.push_back(
-        {each["id"].text(), each["task"].text(), each["type"].text(), each["name"].text()});
+    rows.push_back({cli.out.id(each["id"].text()), cli.out.id(each["task"].text()),
+                    each["type"].text(), each["name"].text()});
   }
   if (cli.out.format() != Format::name) {
     cli.out.table({{"PROMISE"}, {"TASK"}, {"TYPE"}, {"NAME"}}, rows);

@@ -30,7 +30,10 @@ class Doctor {
   }
   int finish() const {
     if (cli_.out.json()) cli_.out.text("[" + found_ + "]\n");
-    if (wrong_ > 0) cli_.out.note(std::to_string(wrong_) + " of these need somebody.");
+    if (wrong_ > 0) {
+      cli_.out.note(std::to_string(wrong_) + " of these need" + (wrong_ == 1 ? "s" : "") +
+                    " somebody.");
+    }
     return wrong_ > 0 ? ends::kFailed : ends::kDone;
   }
 
@@ -153,9 +156,11 @@ Task<int> doctor(Cli& cli) {
              (*info)["phase"].text() + " at " + cli.client.where().text() + ", pid " +
                  (*info)["pid"].text() + ", up " +
                  short_duration((*info)["uptime_seconds"].number() * 1'000'000));
-  const bool same = (*info)["version"].text() == cli.app.version();
-  doctor.say("version", same,
-             "daemon " + (*info)["version"].text() + ", this program " + cli.app.version());
+  // Of another program the version says nothing.
+  const std::string daemon = (*info)["name"].text() + " " + (*info)["version"].text();
+  const std::string own = cli.program() + " " + cli.app.version();
+  doctor.say("version", (*info)["name"].text() != cli.program() || daemon == own,
+             "daemon " + daemon + ", this program " + own);
   doctor.say("you", true, (*info)["you"].text() + ", " + (*info)["role"].text());
   doctor.say("recovery", true, (*info)["recovery"].text());
   look_at_tasks(doctor, *info);

@@ -68,7 +68,8 @@ Given parse_words(const std::string& program, int count, char** words);
 Given given_of_completion(int count, char** words);
 
 // Texts about the table.
-std::string help_text(const std::string& program, const std::string& of);
+// In lines of that many columns; 0: as long as they are.
+std::string help_text(const std::string& program, const std::string& of, std::size_t columns);
 std::string synopsis_of(const Verb& verb);
 std::string man_page(const std::string& program, const std::string& version);
 std::string reference_page(const std::string& program);  // docs/23-command-line.md, the table part

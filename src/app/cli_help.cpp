@@ -12,6 +12,42 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
+// A text behind `indent` blanks, broken between words where a terminal of that width ends. The first
+// line has `used` columns already. A width of 0: it is never broken.
+std::string wrapped(std::string_view text, std::size_t used, std::size_t indent,
+                    std::size_t columns) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const bool first = out.empty();
+    if (!first && columns != 0 && used + 1 + word.size() > columns) {
+      out += "\n" + std::string(indent, ' ');
+      used = indent;
+    } else if (!first) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += word.size();
+  }
+  return out + "\n";
+}
+
+// What something is called, and what it means: in two columns, or below each other where the second
+// would be narrow.
+std::string entry(const std::string& name, const std::string& meaning, std::size_t width,
+                  std::size_t columns) {
+  constexpr std::size_t kLeast = 30;
+  const bool narrow = columns != 0 && columns < width + kLeast;
+  const std::size_t indent = narrow ? 6 : width;
+  const std::string left = "  " + name;
+  if (!narrow && left.size() < width) {
+    return padded(left, width) + wrapped(meaning, width, indent, columns);
+  }
+  return left + "\n" + std::string(indent, ' ') + wrapped(meaning, indent, indent, columns);
+}
+
 std::string option_text(const CliOption& option) {
   std::string flags = option.flags;
   if (const std::size_t comma = flags.find(','); comma != std::string::npos) {
@@ -28,21 +64,21 @@ std::vector<std::string> groups() {
   return all;
 }
 
-void add_options(std::string& out, std::span<const CliOption> options) {
-  constexpr std::size_t kFlags = 28;
+constexpr std::size_t kFlags = 28;
+
+void add_options(std::string& out, std::span<const CliOption> options, std::size_t columns) {
   for (const CliOption& option : options) {
-    const std::string flags = "  " + option_text(option);
-    out += flags.size() < kFlags ? padded(flags, kFlags) : flags + "\n" + std::string(kFlags, ' ');
-    out += option.meaning + "\n";
+    out += entry(option_text(option), option.meaning, kFlags, columns);
   }
 }
 
-std::string help_of_verb(const std::string& program, const Verb& verb) {
-  std::string out = "usage: " + program + " " + synopsis_of(verb) + "\n\n" + verb.summary + "\n";
+std::string help_of_verb(const std::string& program, const Verb& verb, std::size_t columns) {
+  std::string out = wrapped("usage: " + program + " " + synopsis_of(verb), 0, 7, columns) + "\n" +
+                    wrapped(verb.summary, 0, 0, columns);
   if (!verb.words.empty()) out += "\n";
-  for (const CliWord& word : verb.words) out += "  " + padded(word.name, 26) + word.meaning + "\n";
+  for (const CliWord& word : verb.words) out += entry(word.name, word.meaning, kFlags, columns);
   if (!verb.options.empty()) out += "\nOptions:\n";
-  add_options(out, verb.options);
+  add_options(out, verb.options, columns);
   return out + "\nOptions of every command: `" + program + " help`.\n";
 }
 
@@ -122,9 +158,10 @@ std::string synopsis_of(const Verb& verb) {
   return text;
 }
 
-std::string help_text(const std::string& program, const std::string& of) {
+std::string help_text(const std::string& program, const std::string& of, std::size_t columns) {
+  constexpr std::size_t kCommands = 37;
   for (const Verb& verb : verbs()) {
-    if (!of.empty() && verb.path == of) return help_of_verb(program, verb);
+    if (!of.empty() && verb.path == of) return help_of_verb(program, verb, columns);
   }
   std::string out = "usage: " + program + " [options] COMMAND ...\n";
   bool any = false;
@@ -133,16 +170,16 @@ std::string help_text(const std::string& program, const std::string& of) {
     for (const Verb& verb : verbs()) {
       const bool wanted = of.empty() || verb.path.starts_with(of + " ");
       if (verb.group != group || verb.hidden || !wanted) continue;
-      lines += "  " + padded(synopsis_of({verb.path, "", "", verb.words, {}}), 34) + " " +
-               verb.summary + "\n";
+      lines +=
+          entry(synopsis_of({verb.path, "", "", verb.words, {}}), verb.summary, kCommands, columns);
     }
     if (lines.empty()) continue;
     any = true;
     out += "\n" + group + ":\n" + lines;
   }
-  if (!any) throw Refused{"there is no command \"" + of + "\""};
+  if (!any) throw Refused{"There is no command \"" + of + "\""};
   out += "\nOptions of every command:\n";
-  add_options(out, global_options());
+  add_options(out, global_options(), columns);
   out += "\n`" + program + " help COMMAND` says more about a command.\n";
   return out;
 }

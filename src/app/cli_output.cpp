@@ -82,6 +82,19 @@ std::string cut_to(const std::string& text, std::size_t width) {
   return text.substr(0, at) + "…";
 }
 
+// Makes the widest columns of a table narrower until all fit, with two blanks between them.
+void fit_to(std::vector<std::size_t>& widths, std::size_t columns) {
+  constexpr std::size_t kLeast = 4;
+  std::size_t all = 0;
+  for (const std::size_t width : widths) all += width + 2;
+  while (all > columns + 2) {
+    std::size_t& widest = *std::ranges::max_element(widths);
+    if (widest <= kLeast) break;
+    --widest;
+    --all;
+  }
+}
+
 void write_to(std::FILE* file, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), file);
 }
@@ -141,20 +154,14 @@ std::string Output::table_text(const std::vector<Column>& columns,
       widths[k] = std::max(widths[k], width_of(line.back()));
     }
   }
-  std::size_t before_last = 0;
-  for (std::size_t k = 0; k + 1 < taken.size(); ++k) before_last += widths[k] + 2;
-  constexpr std::size_t kLeast = 8;
-  const std::size_t room = columns_ == 0 || format_ == Format::wide ? ~std::size_t{0}
-                           : columns_ > before_last + kLeast        ? columns_ - before_last
-                                                                    : kLeast;
+  if (columns_ != 0 && format_ != Format::wide) fit_to(widths, columns_);
   std::string out;
   const auto add_line = [&](const auto& text_of, const auto& paint_of) {
     std::string line;
     for (std::size_t k = 0; k < taken.size(); ++k) {
-      const bool last = k + 1 == taken.size();
-      const std::string text = last ? cut_to(text_of(k), room) : text_of(k);
+      const std::string text = cut_to(text_of(k), widths[k]);
       line += painted(text, paint_of(k));
-      if (!last) line += std::string(widths[k] - width_of(text) + 2, ' ');
+      line += std::string(widths[k] - width_of(text) + 2, ' ');
     }
     while (line.ends_with(' ')) line.pop_back();
     out += line + "\n";
@@ -180,6 +187,25 @@ void Output::json(const Json& value) const { print(value.raw() + "\n"); }
 void Output::json_list(const Json& answer, std::string_view member) const {
   if (format_ == Format::json) return json(answer);
   for (const Json& each : answer[member].elements()) json(each);
+}
+
+std::string Output::cut(const std::string& line) const {
+  return columns_ == 0 ? line : cut_to(line, columns_);
+}
+
+std::string Output::id(const std::string& whole) const {
+  constexpr std::size_t kShort = 8;
+  return terminal_ && format_ != Format::wide ? whole.substr(0, kShort) : whole;
+}
+
+void Output::json_lines(const std::vector<Json>& all) const {
+  if (format_ == Format::jsonl) {
+    for (const Json& each : all) json(each);
+    return;
+  }
+  std::string list = "[";
+  for (const Json& each : all) list += (list.size() == 1 ? "" : ",\n") + each.raw();
+  print(list + "]\n");
 }
 
 void Output::text(std::string_view lines) const { print(lines); }
@@ -221,6 +247,9 @@ std::string Output::clock(const std::string& time) const {
   const std::optional<std::int64_t> then = parse_utc(time);
   if (!then || iso_) return time;
   return utc_text(local(*then)).substr(11, 8);
+}
+std::string Output::moment(std::int64_t microseconds) const {
+  return moment(utc_text(microseconds));
 }
 std::string Output::moment(const std::string& time) const {
   const std::optional<std::int64_t> then = parse_utc(time);

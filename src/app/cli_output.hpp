@@ -40,7 +40,7 @@ class Output {
   bool asks() const noexcept { return asks_; }          // standard input and error are one
   std::size_t columns() const noexcept { return columns_; }
 
-  // Each row has a cell for each column. On a terminal the last column is cut to fit.
+  // Each row has a cell for each column. On a terminal the widest columns are cut to fit.
   void table(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows) const;
   std::string table_text(const std::vector<Column>& columns,
                          const std::vector<std::vector<Cell>>& rows) const;
@@ -48,6 +48,8 @@ class Output {
   void json(const Json& value) const;
   // The elements of a list: with -o json the whole answer, with jsonl one in a line.
   void json_list(const Json& answer, std::string_view member) const;
+  // Elements that are no list of an answer: with -o json as one, with jsonl one in a line.
+  void json_lines(const std::vector<Json>& all) const;
   // Lines for people, with text of tasks already in them.
   void text(std::string_view lines) const;
   // The same, with colours in them: text of tasks was given to shown() before.
@@ -65,8 +67,13 @@ class Output {
   std::string age(const std::string& time) const;
   // The time of day of an event, in the zone of the user or UTC.
   std::string clock(const std::string& time) const;
-  // Date and time.
+  // Date and time; of a text, or of microseconds since 1970.
   std::string moment(const std::string& time) const;
+  std::string moment(std::int64_t microseconds) const;
+  // A line, cut to fit on a terminal.
+  std::string cut(const std::string& line) const;
+  // The id of a task or a promise: short on a terminal, where a person reads it.
+  std::string id(const std::string& whole) const;
   // Everything was written; 0, or 1 when it could not be. A reader that went is no failure.
   int finish() const;
   bool gone() const;  // whoever read standard output has gone

@@ -96,7 +96,24 @@ std::string path_of(const CLI::App& root) {
   return path;
 }
 
-void require_choices(std::span<const CliOption> options, const Store& store) {
+std::string why_not(const CLI::App& root, const CLI::ParseError& error) {
+  const std::string path = path_of(root);
+  std::string why = error.what();
+  std::erase(why, kMark);
+  if (error.get_name() != "ExtrasError") return why;
+  // "The following argument was not expected: dance", or arguments, with blanks between them.
+  const std::size_t colon = why.find(": ");
+  if (colon == std::string::npos) return why;
+  const std::string words = why.substr(colon + 2);
+  const std::string word = words.substr(0, words.find(' '));
+  const bool option = word.starts_with('-');
+  if (path.empty() && !option) return "There is no command \"" + word + "\"";
+  const std::string of = path.empty() ? "" : " of \"" + path + "\"";
+  return option ? "There is no option " + word + of : "\"" + word + "\" is a word too many" + of;
+}
+
+void require_choices(std::span<const CliOption> options, const Store& store,
+                     const std::string& of) {
   for (const CliOption& option : options) {
     const auto found = store.find(option.name());
     if (option.choices.empty() || found == store.end()) continue;
@@ -104,7 +121,7 @@ void require_choices(std::span<const CliOption> options, const Store& store) {
       if (std::ranges::find(option.choices, value) != option.choices.end()) continue;
       std::string all;
       for (const std::string& each : option.choices) all += (all.empty() ? "" : ", ") + each;
-      throw Refused{option.name() + " is \"" + value + "\", and is one of " + all};
+      throw Refused{option.name() + " is \"" + value + "\", and is one of " + all, of};
     }
   }
 }
@@ -145,20 +162,18 @@ Given parse_words(const std::string& program, int count, char** words) {
   try {
     root.parse(std::move(all));
   } catch (const CLI::ParseError& error) {
-    std::string why = error.what();
-    std::erase(why, kMark);
-    throw Refused{why};
+    throw Refused{why_not(root, error), path_of(root)};
   }
   const std::string path = path_of(root);
   for (const Verb& verb : verbs()) {
     if (verb.path == path) given.verb = &verb;
   }
   if (given.verb == nullptr) {
-    if (path.empty()) throw Refused{"a command is missing"};
-    throw Refused{"\"" + path + "\" is the beginning of several commands"};
+    if (path.empty()) throw Refused{"A command is missing"};
+    throw Refused{"\"" + path + "\" is the beginning of several commands", path};
   }
-  require_choices(global_options(), given.values);
-  require_choices(given.verb->options, given.values);
+  require_choices(global_options(), given.values, "");
+  require_choices(given.verb->options, given.values, path);
   return given;
 }
 

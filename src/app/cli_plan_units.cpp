@@ -1,4 +1,5 @@
 // The steps of a plan that runs: how they stand, and what they ask a person.
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +77,7 @@ Task<std::vector<std::string>> show_new_units(Cli& cli, std::string id, UnitStat
       cli.out.raw(unit_line(cli.out, unit, before));
     }
   }
+  std::fflush(stdout);
   std::vector<std::string> below;
   for (std::size_t i = 1; i < open.size(); ++i) below.push_back(open[i].first);
   co_return below;

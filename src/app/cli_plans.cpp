@@ -1,5 +1,6 @@
 // Commands about plans.
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,7 +39,7 @@ Task<std::string> text_of_file(std::string path) {
   try {
     co_return co_await read_file(path, kLongestPlanFile);
   } catch (const IoError& error) {
-    failed = error.what();
+    failed = error.number() == ENOENT ? "There is no file " + path + "." : error.what();
   }
   throw CliFailure{ends::kFailed, failed};
 }
@@ -154,25 +155,42 @@ Task<int> run(Cli& cli) {
   const Json task = co_await cli.client.post(path, start_body(cli.given, std::move(members)));
   const std::string id = task["id"].text();
   if (cli.given.has("--detach")) {
-    cli.out.text(id + "\n");
+    cli.out.text((cli.out.json() ? task.raw() : id) + "\n");
     co_return ends::kDone;
   }
   if (cli.out.format() != Format::table) co_return co_await wait_for_task(cli, id);
   co_return co_await follow_plan(cli, id);
 }
 
+// As the API answers it.
+Json json_of_check(const std::string& file, const plan::Checked& checked) {
+  std::string mistakes;
+  for (const plan::Mistake& each : checked.mistakes) {
+    mistakes += (mistakes.empty() ? "" : ",") + std::string("{\"line\":") +
+                std::to_string(each.line) + ",\"column\":" + std::to_string(each.column) +
+                ",\"sentence\":" + quoted_json(each.sentence) + "}";
+  }
+  return Json::parse("{\"file\":" + quoted_json(file) + ",\"good\":" +
+                     (checked.plan ? "true" : "false") + ",\"mistakes\":[" + mistakes + "]}");
+}
+
 Task<int> plan_check(Cli& cli) {
   int worst = ends::kDone;
+  std::vector<Json> found;
   for (const std::string& file : cli.given.all("PLAN")) {
     const PlanFile read = co_await read_plan(file);
-    if (read.checked.plan) {
+    if (!read.checked.plan) worst = ends::kFailed;
+    if (cli.out.json()) {
+      found.push_back(json_of_check(file, read.checked));
+    } else if (read.checked.plan) {
       const std::size_t steps = read.checked.plan->steps.size();
-      cli.out.text(file + ": good, " + std::to_string(steps) + " steps\n");
+      cli.out.text(file + ": good, " + std::to_string(steps) +
+                   (steps == 1 ? " step\n" : " steps\n"));
     } else {
       complain_of_all(cli, read.checked.text());
-      worst = ends::kFailed;
     }
   }
+  if (cli.out.json()) cli.out.json_lines(found);
   co_return worst;
 }
 
@@ -188,7 +206,7 @@ Task<int> plan_graph(Cli& cli) {
     complain_of_all(cli, mistakes);
     co_return ends::kFailed;
   }
-  const std::string as = cli.given.text("--as", "text");
+  const std::string as = cli.given.text("--as", cli.out.json() ? "json" : "text");
   std::string text = as == "dot"    ? plan::graph_dot(found)
                      : as == "json" ? plan::graph_json(found)
                                     : plan::graph_text(found);
@@ -199,9 +217,21 @@ Task<int> plan_graph(Cli& cli) {
 
 Task<int> plan_ls(Cli& cli) {
   const Json all = co_await cli.client.get("/plans");
+  if (cli.out.json()) {
+    cli.out.json_list(all, "plans");
+    co_return ends::kDone;
+  }
+  std::vector<std::vector<Cell>> rows;
   for (const Json& each : all["plans"].elements()) {
-    cli.out.text(each["name"].text() + (each["good"].truth() ? "" : "  (has mistakes)") +
-                 (each["about"].text().empty() ? "" : "  " + each["about"].text()) + "\n");
+    const bool good = each["good"].truth();
+    if (cli.out.format() == Format::name) cli.out.text(each["name"].text() + "\n");
+    rows.push_back({each["name"].text(),
+                    {good ? "good" : "has mistakes", good ? Paint::plain : Paint::bad},
+                    each["about"].text(),
+                    each["file"].text()});
+  }
+  if (cli.out.format() != Format::name) {
+    cli.out.table({{"PLAN"}, {"STATE"}, {"ABOUT"}, {"FILE", true}}, rows);
   }
   co_return ends::kDone;
 }

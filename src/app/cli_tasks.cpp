@@ -1,5 +1,6 @@
 // Commands that find, start and show tasks.
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -8,7 +9,6 @@
 #include "app/cli_records.hpp"
 #include "base/shown_text.hpp"
 #include "tiffany/base/error.hpp"
-#include "tiffany/plan/plan.hpp"
 
 namespace tiffany::app {
 std::string lock_text(const Json& wait) {
@@ -18,6 +18,13 @@ std::string lock_text(const Json& wait) {
     text += "; " + wait["holder_unit"].text() + " of " + wait["holder"].text() + " has it";
   }
   return text;
+}
+
+// The library names the task once more, which stands before this text already.
+std::string why_ended(const Json& task) {
+  const std::string& text = task["detail"].text();
+  const std::string again = "Durable task " + task["id"].text() + " was cancelled: ";
+  return text.starts_with(again) ? text.substr(again.size()) : text;
 }
 
 namespace {
@@ -34,21 +41,8 @@ std::string wait_text(const Output& out, const Json& wait) {
   return text + lock_text(wait);
 }
 
-// "3 of 4 steps ok": what a plan that has completed gives is as long as the plan.
-std::string plan_summary(const Json& units) {
-  std::size_t done = 0;
-  for (const Json& each : units.elements()) {
-    if (each["state"].text() == "done") ++done;
-  }
-  return std::to_string(done) + " of " + std::to_string(units.elements().size()) + " steps ok";
-}
-
 std::string outcome_text(const Json& task) {
-  const Json& units = task["result"]["units"];
-  if (task["type"].text() == plan::kPlanType && units.kind() == JsonKind::array) {
-    return plan_summary(units);
-  }
-  return task.has("result") ? task["result"].raw() : task["detail"].text();
+  return task.has("result") ? result_text(task["result"]) : why_ended(task);
 }
 
 std::vector<Column> task_columns() {
@@ -57,9 +51,7 @@ std::vector<Column> task_columns() {
 }
 std::vector<Cell> task_row(const Output& out, const Json& task) {
   const std::string& status = task["status"].text();
-  const bool wide = out.format() == Format::wide || !out.terminal();
-  const std::string& id = task["id"].text();
-  return {wide ? id : id.substr(0, 8),
+  return {out.id(task["id"].text()),
           {status, paint_of_status(status)},
           task["type"].text(),
           out.age(task["began"].text()),
@@ -192,10 +184,10 @@ Task<int> start(Cli& cli) {
   if (!attributes.empty()) body += ",\"attributes\":{" + attributes + "}";
   const Json task = co_await cli.client.post("/tasks", body + "}");
   const std::string id = task["id"].text();
-  if (cli.out.json()) {
-    cli.out.json(task);
-  } else {
+  if (!cli.out.json()) {
     cli.out.text(id + "\n");
+  } else if (cli.out.format() == Format::jsonl || !given.has("--wait")) {
+    cli.out.json(task);  // with -o json the one text is that of the end
   }
   if (given.has("--watch")) co_return co_await watch_task(cli, id);
   if (given.has("--wait")) co_return co_await wait_for_task(cli, id);
@@ -222,10 +214,10 @@ Task<int> show(Cli& cli) {
   out.field("parent", task["parent"].text());
   out.field("attributes", task.has("attributes") ? task["attributes"].raw() : "");
   out.field("result", task.has("result") ? task["result"].raw() : "");
-  out.field("detail", task["detail"].text());
+  out.field("detail", why_ended(task));
   for (const Json& wait : task["waits"].elements()) {
     std::string text = wait_text(out, wait);
-    if (wait.has("id")) text += "  " + wait["id"].text();
+    if (wait.has("id")) text += "  " + out.id(wait["id"].text());
     if (!wait["at"].text().empty()) text += "  at " + wait["at"].text();
     out.field("waits for", text);
   }
@@ -292,22 +284,25 @@ std::string task_table(const Output& out, const std::vector<Json>& tasks) {
   return out.table_text(task_columns(), rows);
 }
 
+std::int64_t number_of(const Given& given, const char* option, std::int64_t least) {
+  std::int64_t number = 0;
+  const std::string text = given.text(option);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < least) {
+    throw CliFailure{ends::kUsage, std::string(option) + " is \"" + text +
+                                       "\": say a number from " + std::to_string(least) + " on."};
+  }
+  return number;
+}
+
 std::size_t limit_of(const Given& given, std::size_t fallback) {
   if (!given.has("--limit")) return fallback;
-  const Json number = Json::parse(given.text("--limit"));
-  if (number.kind() != JsonKind::number || number.number() < 1) {
-    throw CliFailure{ends::kUsage, "--limit is \"" + given.text("--limit") + "\": say a number."};
-  }
-  return static_cast<std::size_t>(number.number());
+  return static_cast<std::size_t>(number_of(given, "--limit", 1));
 }
 
 void print_tasks(const Cli& cli, const std::vector<Json>& tasks) {
-  if (cli.out.format() == Format::json) {
-    std::string list = "[";
-    for (const Json& task : tasks) list += (list.size() == 1 ? "" : ",\n") + task.raw();
-    cli.out.text(list + "]\n");
-  } else if (cli.out.format() == Format::jsonl) {
-    for (const Json& task : tasks) cli.out.json(task);
+  if (cli.out.json()) {
+    cli.out.json_lines(tasks);
   } else if (cli.out.format() == Format::name) {
     for (const Json& task : tasks) cli.out.text(task["id"].text() + "\n");
   } else {

@@ -51,11 +51,7 @@ Duration delay_of(const Cli& cli) {
 
 std::size_t count_of(const Cli& cli) {
   if (!cli.given.has("--count")) return ~std::size_t{0};
-  const Json number = Json::parse(cli.given.text("--count"));
-  if (number.kind() != JsonKind::number || number.number() < 1) {
-    throw CliFailure{ends::kUsage, "--count is a number from 1 on."};
-  }
-  return static_cast<std::size_t>(number.number());
+  return static_cast<std::size_t>(number_of(cli.given, "--count", 1));
 }
 
 Task<int> top_as_text(Cli& cli) {
@@ -63,7 +59,7 @@ Task<int> top_as_text(Cli& cli) {
   for (std::size_t i = 0; i < most; ++i) {
     if (i > 0) co_await sleep(delay_of(cli));
     const Picture picture = co_await picture_of(cli);
-    cli.out.text(picture.head + "\n" + picture.second + "\n");
+    cli.out.text(cli.out.cut(picture.head) + "\n" + cli.out.cut(picture.second) + "\n");
     cli.out.raw(task_table(cli.out, picture.tasks) + "\n");
     if (cli.out.finish() != 0 || cli.out.gone()) break;
   }

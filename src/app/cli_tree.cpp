@@ -35,7 +35,7 @@ class Forest {
     const Output& out = cli_.out;
     const std::string id = task["id"].text();
     const std::string& status = task["status"].text();
-    std::string line = indent + branch + id.substr(0, 8) + " " + shown(task["type"].text()) + "  ";
+    std::string line = indent + branch + out.id(id) + " " + shown(task["type"].text()) + "  ";
     line += out.painted(status, paint_of_status(status)) + "  " + out.age(task["began"].text());
     lines_ += line + "\n";
     const std::string inner = indent + (branch.empty() ? "" : branch == last() ? "    " : bar());
@@ -101,7 +101,7 @@ Task<int> tree(Cli& cli) {
   }
   Forest forest(cli, tasks);
   if (cli.out.json()) {
-    for (const Json& task : tasks) cli.out.json(task);
+    cli.out.json_lines(tasks);
   } else if (root.empty()) {
     for (const Json& each : forest.roots()) co_await forest.print_below(each, "", "");
   } else {

@@ -31,6 +31,14 @@ bool has_ended(const Json& task) {
   return status != "running" && status != "queued" && status != "paused";
 }
 
+void show_record(const Cli& cli, const Json& record) {
+  if (cli.out.json()) {
+    cli.out.json(record);
+  } else {
+    cli.out.text(record_line(cli.out, record) + "\n");
+  }
+}
+
 // What is shown of a task on the way to its end.
 enum class Showing {
   nothing,  // its result, at the end
@@ -38,11 +46,12 @@ enum class Showing {
   units,  // of a plan
 };
 
+// Of a task that the daemon has spoken of: when it does not answer any more, it was lost.
 class Follower {
  public:
   Follower(Cli& cli, std::string id, Showing what) : cli_(cli), id_(std::move(id)), showing_(what) {
     patience_ = parse_duration(cli.given.text("--reconnect", "30s"), "--reconnect");
-    if (cli.given.has("--since")) seen_ = Json::parse(cli.given.text("--since")).number();
+    if (cli.given.has("--since")) seen_ = number_of(cli.given, "--since", 0);
   }
 
   Task<int> run() {
@@ -55,7 +64,6 @@ class Follower {
         lost = "the stream of events has ended";
       } catch (const CliFailure& failure) {
         if (failure.status != ends::kNoDaemon) throw;
-        if (!met_) throw;  // it was not there to begin with
         lost = failure.sentence;
         status = failure.status;
       } catch (const Error& error) {
@@ -96,8 +104,7 @@ class Follower {
 
   // The daemon has answered.
   void meet() {
-    if (met_ && tried_ > Duration{}) cli_.out.note("The daemon is back.");
-    met_ = true;
+    if (tried_ > Duration{}) cli_.out.note("The daemon is back.");
     tried_ = Duration{};
   }
 
@@ -144,11 +151,7 @@ class Follower {
     for (;;) {
       const Json page = co_await cli_.client.get(path + "&after=" + std::to_string(seen_));
       for (const Json& record : page["records"].elements()) {
-        if (cli_.out.json()) {
-          cli_.out.json(record);
-        } else {
-          cli_.out.text(record_line(cli_.out, record) + "\n");
-        }
+        show_record(cli_, record);
         seen_ = std::max(seen_, record["seq"].number());
       }
       if (!page.has("next")) break;
@@ -174,7 +177,7 @@ class Follower {
     if (tried_ == Duration{}) {
       back_off_ = std::chrono::milliseconds(50);
       cli_.out.note("Lost the daemon (" + lost + "); trying again for " +
-                    short_duration(patience_.count() / 1000) + ".");
+                    cli_.given.text("--reconnect", "30s") + ".");
     }
     co_await sleep(back_off_);
     tried_ += back_off_;
@@ -184,7 +187,6 @@ class Follower {
   Cli& cli_;
   std::string id_;
   Showing showing_;
-  bool met_ = false;  // the daemon answered once
   std::int64_t seen_ = 0;
   std::string last_event_;
   std::set<std::string> told_;  // promises that were spoken of
@@ -291,8 +293,9 @@ void show_result(const Cli& cli, const Json& task) {
   } else if (task["status"].text() == "completed") {
     cli.out.text(task["result"].raw() + "\n");
   } else {
-    cli.out.complain("Task " + task["id"].text() + " " + task["status"].text() +
-                     (task.has("detail") ? ": " + task["detail"].text() : "."));
+    const std::string& status = task["status"].text();
+    cli.out.complain("Task " + task["id"].text() + (status == "cancelled" ? " was " : " ") +
+                     status + (task.has("detail") ? ": " + why_ended(task) : "."));
   }
 }
 
@@ -318,7 +321,7 @@ Task<int> logs(Cli& cli) {
   const Given& given = cli.given;
   const std::string path = "/tasks/" + segment_of(given.text("TASK")) + "/records?limit=1000" +
                            (given.has("--type") ? "&type=" + segment_of(given.text("--type")) : "");
-  std::string after = given.text("--since", "0");
+  std::string after = given.has("--since") ? std::to_string(number_of(given, "--since", 0)) : "0";
   std::vector<Json> records;
   do {
     const Json page = co_await cli.client.get(path + "&after=" + segment_of(after));
@@ -326,13 +329,12 @@ Task<int> logs(Cli& cli) {
     after = page["next"].text();
   } while (!after.empty());
   const std::size_t most = limit_of(given, records.size());
-  for (std::size_t i = records.size() - std::min(most, records.size()); i < records.size(); ++i) {
-    if (cli.out.json()) {
-      cli.out.json(records[i]);
-    } else {
-      cli.out.text(record_line(cli.out, records[i]) + "\n");
-    }
+  records.erase(records.begin(), records.end() - std::ptrdiff_t(std::min(most, records.size())));
+  if (cli.out.format() == Format::json && !given.has("--follow")) {
+    cli.out.json_lines(records);
+    co_return ends::kDone;
   }
+  for (const Json& record : records) show_record(cli, record);
   if (!given.has("--follow")) co_return ends::kDone;
   std::fflush(stdout);
   if (!records.empty()) {

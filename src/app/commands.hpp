@@ -19,6 +19,7 @@ namespace tiffany::app {
 // A command that was not understood, and why: the program ends with 2.
 struct Refused {
   std::string why;
+  std::string of{};  // the command that `help` says more about
 };
 
 // The words of a command, taken one after the other. A word that is missing or is not what it

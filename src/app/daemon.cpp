@@ -226,12 +226,13 @@ class Daemon {
     pal_.emit(
         observe::PalEvent(Uuid(), observe::stage::kShutdownBegin, why_, observe::PalKind::runtime));
     pal_.dismiss();
-    server_.stop();
     report_ = report(host_.counts());
     const Duration longest = settings_.duration("drain");
     const Handle<void> closing = all.spawn(close_host, &host_).named("close");
     (void)co_await within(longest, race(closing, hurry_.wait()));
     if (!closing.done()) leave_at_once();
+    // Until here others may look at what is still under way.
+    server_.stop();
     // Answers that are under way, among them that to the one who asked for the end.
     (void)co_await within(longest, race(server_.drained(), hurry_.wait()));
   }

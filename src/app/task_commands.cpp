@@ -12,10 +12,13 @@ namespace {
 
 using detail::shown;
 
+// Nobody runs tasks here: those that have not ended are all paused, for want of their types.
 std::string line_of(const DurableInfo& task) {
-  std::string text = task.id.text() + "  " + std::string(name_of(task.status)) + "  " +
+  const bool open = task.status == DurableStatus::paused;
+  std::string text = task.id.text() + "  " +
+                     (open ? std::string("unfinished") : std::string(name_of(task.status))) + "  " +
                      shown(task.type) + " " + std::to_string(task.version);
-  if (!task.detail.empty()) text += "  " + shown(task.detail);
+  if (!open && !task.detail.empty()) text += "  " + shown(task.detail);
   return text + "\n";
 }
 

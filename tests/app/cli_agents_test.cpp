@@ -64,6 +64,26 @@ TEST_F(CliAgents, APatchIsShownApprovedByItsDigestAndCommittedToABranchOfItsOwn)
   EXPECT_NE(depot("audit").out.find("decide"), std::string::npos);
 }
 
+TEST_F(CliAgents, ABudgetIsReadableAlsoWhenTheAgentHasEnded) {
+  const std::string id = begin(repository());
+  ASSERT_TRUE(shows("budget " + id, "awaiting approval"));
+  const std::string open = depot("budget " + id).out;
+  EXPECT_NE(open.find("\nturns       3"), std::string::npos) << open;
+  EXPECT_NE(open.find("\nmoney       $0.00\n"), std::string::npos) << open;
+  EXPECT_EQ(depot("approve " + id).status, 0);
+  EXPECT_EQ(depot("result --wait " + id).status, 0);
+  const CliSaid ended = depot("budget " + id);
+  EXPECT_NE(ended.out.find("state       completed\nturns       3\n"), std::string::npos)
+      << ended.out;
+  const CliSaid patch = depot("diff " + id);
+  EXPECT_EQ(patch.status, 1);
+  EXPECT_NE(patch.err.find("No patch of this agent waits"), std::string::npos) << patch.err;
+  const CliSaid other = depot("budget " + started("naps"));
+  EXPECT_EQ(other.status, 4);
+  EXPECT_NE(other.err.find("is no agent."), std::string::npos) << other.err;
+  EXPECT_NE(depot("ps -a").out.find("Return success  (commit "), std::string::npos);
+}
+
 TEST_F(CliAgents, APatchThatIsRejectedIsNotCommitted) {
   const std::string repo = repository();
   const std::string id = begin(repo);

@@ -46,6 +46,48 @@ TEST_F(CliPlans, APlanRunsIsApprovedAndItsOutputShown) {
   EXPECT_NE(depot("plan status " + id).out.find("wave"), std::string::npos);
 }
 
+// Its code, which knew how the steps stood, is gone.
+TEST_F(CliPlans, TheStepsOfAPlanThatFailedAreShown) {
+  const std::string plan = file("broken.yaml",
+                                "steps:\n"
+                                " - {name: good, run: [\"true\"]}\n"
+                                " - {name: bad, needs: [good], shell: true, run: exit 3}\n"
+                                " - {name: ship, needs: [bad], run: [\"true\"]}\n"
+                                "finally:\n"
+                                " - {name: clean, run: [\"true\"]}\n");
+  const CliSaid run = depot("run --id broken " + plan);
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_NE(run.out.find("failed            bad"), std::string::npos) << run.out;
+  const std::string id = run.err.substr(5, 36);
+  EXPECT_EQ(std::regex_replace(depot("plan status " + id).out, std::regex("[0-9]+s"), "0s"),
+            "UNIT   STATE    ATTEMPTS  TOOK  TEXT\n"
+            "good   done     1         0s\n"
+            "bad    failed   1         0s    exit code 3\n"
+            "ship   skipped  0\n"
+            "clean  done     1         0s\n");
+  EXPECT_NE(depot("logs " + id).out.find("step       bad#1: exit code 3\n"), std::string::npos);
+  EXPECT_EQ(depot("output " + id + " bad").status, 0);
+  const CliSaid nothing = depot("output " + id + " dance");
+  EXPECT_EQ(nothing.status, 4);
+  EXPECT_NE(nothing.err.find("has no step \"dance\""), std::string::npos) << nothing.err;
+}
+
+TEST_F(CliPlans, WhatIsSaidOfPlansIsAlsoJson) {
+  const std::string good = file("one.yaml", "steps:\n - {name: a, run: [\"true\"]}\n");
+  const std::string bad = file("two.yaml", "steps:\n - {name: a, needs: [b], run: [\"true\"]}\n");
+  EXPECT_EQ(depot("plan check " + good).out, good + ": good, 1 step\n");
+  const CliSaid checked = depot("plan check -o json " + good + " " + bad);
+  EXPECT_EQ(checked.status, 1);
+  EXPECT_TRUE(
+      checked.out.starts_with("[{\"file\":\"" + good + "\",\"good\":true,\"mistakes\":[]},\n"))
+      << checked.out;
+  EXPECT_NE(checked.out.find("\"good\":false,\"mistakes\":[{\"line\":2,"), std::string::npos);
+  EXPECT_TRUE(depot("plan graph -o json " + good).out.starts_with("{"));
+  EXPECT_TRUE(depot("plan ls -o json").out.starts_with("{\"plans\":["));
+  const CliSaid missing = depot("plan check /nowhere.yaml");
+  EXPECT_EQ(missing.err, "depot: There is no file /nowhere.yaml.\n");
+}
+
 TEST_F(CliPlans, MistakesAreSaidWithTheirPlaces) {
   const std::string bad = file("bad.yaml", "steps:\n - {name: a, needs: [b], run: [\"true\"]}\n");
   const CliSaid checked = depot("plan check " + bad);

@@ -1,4 +1,5 @@
 // The command line as an operator uses it, on a daemon that runs.
+#include <algorithm>
 #include <thread>
 
 #include "app/cli_runner.hpp"
@@ -170,10 +171,10 @@ TEST_F(CliTasks, TheTreeHasChildrenBelowTheirParents) {
   const std::string id = started("parent");
   ASSERT_TRUE(shows("tree --ascii " + id, "`-- timer"));
   const std::string tree = depot("tree --ascii " + id).out;
-  const std::string child = tree.substr(tree.find("`-- ") + 4, 8);
-  EXPECT_EQ(std::regex_replace(tree, std::regex("  [0-9]+s\n|:[0-9]+\n"), "\n"),
-            id.substr(0, 8) + " parent  running\n`-- " + child +
-                " naps  running\n    `-- timer timer#1  depot.cpp\n");
+  const std::string child = tree.substr(tree.find("`-- ") + 4, 36);
+  EXPECT_EQ(
+      std::regex_replace(tree, std::regex("  [0-9]+s\n|:[0-9]+\n"), "\n"),
+      id + " parent  running\n`-- " + child + " naps  running\n    `-- timer timer#1  depot.cpp\n");
   EXPECT_EQ(depot("cancel " + id).status, 0);
 }
 
@@ -271,6 +272,54 @@ TEST_F(CliTasks, LogsCanBeFollowedUntilTheTaskHasEnded) {
   follower.join();
   EXPECT_TRUE(said.has("came")) << said.all();
   EXPECT_EQ(said.all().find("started"), std::string::npos) << "only records of that type";
+}
+
+TEST_F(CliTasks, JsonIsOneTextAndNumbersAreNumbers) {
+  const std::string id = waiting("json1");
+  for (const char* const words : {"tree", "logs"}) {
+    const CliSaid said = depot(std::string(words) + " -o json " + id);
+    EXPECT_TRUE(said.out.starts_with("[{")) << said.out;
+    EXPECT_TRUE(said.out.ends_with("}]\n")) << said.out;
+  }
+  EXPECT_TRUE(depot("logs -o jsonl " + id).out.starts_with("{\"v\":1"));
+  const std::string ended = depot("start greet ann 1 --wait -o json").out;
+  EXPECT_EQ(std::ranges::count(ended, '\n'), 1) << ended;
+  for (const char* const words : {"ps --limit few", "ps --limit 0", "top -b -n x", "audit -n -1"}) {
+    const CliSaid said = depot(words);
+    EXPECT_EQ(said.status, 2) << words;
+    EXPECT_NE(said.err.find("say a number from 1 on."), std::string::npos) << said.err;
+  }
+}
+
+TEST_F(CliTasks, ATaskThatWaitsForASignalSaysSoUntilItHasCome) {
+  const std::string id = started("counter");
+  EXPECT_TRUE(shows("show " + id, "waits for   signal word#1")) << depot("show " + id).out;
+  EXPECT_EQ(depot("update " + id + " add 2").out, "2\n");
+  EXPECT_TRUE(shows("tree " + id, "signal word#1")) << "an update does not end the wait";
+  EXPECT_EQ(depot("signal " + id + " word '\"x\"'").status, 0);
+  EXPECT_EQ(depot("result --wait " + id).out, "2\n");
+  EXPECT_EQ(depot("show " + id).out.find("waits for"), std::string::npos);
+}
+
+TEST_F(CliTasks, SentencesAreForPeople) {
+  const std::string id = started("greet ann 1");
+  EXPECT_EQ(depot("result --wait " + id).status, 0);
+  EXPECT_EQ(depot("signal " + id + " word 1").err, "depot: Task " + id + " is completed.\n");
+  const CliSaid few = depot("start greet ann");
+  EXPECT_NE(few.err.find("takes, who: string, times: integer: The JSON"), std::string::npos)
+      << few.err;
+  const std::string nap = started("naps");
+  EXPECT_EQ(depot("cancel -m enough " + nap).status, 0);
+  EXPECT_EQ(depot("result --wait " + nap).err, "depot: Task " + nap + " was cancelled: enough\n");
+  EXPECT_NE(depot("logs " + nap).out.find("came       cancel: enough\n"), std::string::npos);
+  EXPECT_EQ(depot("dance").err,
+            "depot: There is no command \"dance\". `depot help` says what there is.\n");
+  EXPECT_EQ(depot("ps --dance").err,
+            "depot: There is no option --dance of \"ps\". `depot help ps` says what there is.\n");
+  EXPECT_NE(depot("inspect " + waiting("look1")).out.find("status      running\n"),
+            std::string::npos);
+  const std::string audit = depot("audit -n 1 --no-headers").out;
+  EXPECT_TRUE(std::regex_search(audit, std::regex("^[0-9]{4}-[0-9]{2}-[0-9]{2} "))) << audit;
 }
 
 }  // namespace cli_tasks_test

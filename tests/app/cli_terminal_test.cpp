@@ -84,6 +84,27 @@ TEST_F(CliTerminal, TablesFitTheWidthAndAreColouredUnlessSomebodySaysNo) {
   EXPECT_NE(run_shell("CLICOLOR_FORCE=1 " + words("ps -a")).out.find('\x1b'), std::string::npos);
 }
 
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  std::stringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto columns = std::ranges::count_if(
+        line, [](char c) { return c != '\r' && (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+    longest = std::max(longest, static_cast<std::size_t>(columns));
+  }
+  return longest;
+}
+
+TEST_F(CliTerminal, WideTablesAndHelpFitIntoNarrowTerminals) {
+  waiting("a rather long name of an order");
+  for (const char* const words : {"promises", "audit", "types", "help", "help approve"}) {
+    for (const std::uint16_t columns : {std::uint16_t{50}, std::uint16_t{80}}) {
+      const std::string text = on_terminal(words, {}, columns, "NO_COLOR=1").text;
+      EXPECT_LE(longest_line(text), columns) << words << "\n" << text;
+    }
+  }
+}
+
 TEST_F(CliTerminal, CtrlCDetachesAndSaysHowToComeBack) {
   const std::string id = waiting("t1");
   const Seen seen = on_terminal("watch " + id, {{"Waits for promise approval#1", "\x03"}});

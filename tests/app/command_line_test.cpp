@@ -124,7 +124,7 @@ TEST_P(CommandLine, D3_TasksAreListedAndTheirRecordsShown) {
   const std::string id = one_that_waits().text();
   const Said listed = tiffany("task list " + log());
   EXPECT_EQ(listed.status, 0);
-  EXPECT_NE(listed.text.find(id + "  paused  visit 1"), std::string::npos) << listed.text;
+  EXPECT_NE(listed.text.find(id + "  unfinished  visit 1"), std::string::npos) << listed.text;
   const Said shown = tiffany("task show " + log() + " " + id);
   EXPECT_EQ(shown.status, 0);
   EXPECT_NE(shown.text.find(R"("type":"StepEnd")"), std::string::npos) << shown.text;

@@ -53,6 +53,27 @@ TEST(Ending, ASecondSignalEndsADaemonWhoseStepsDoNotEnd) {
   expect_goes_on(directory.path(), id);
 }
 
+TEST(Ending, WhileADaemonEndsOthersMayLookAndChangeNothing) {
+  const TempDirectory directory;
+  DaemonProcess daemon(directory.path(), {"--drain", "1h"}, DEPOT);
+  ASSERT_TRUE(daemon.running()) << daemon.said();
+  const std::string id = started(daemon, "stays");
+  ASSERT_TRUE(is_at_step(daemon, id)) << task_text(daemon, id);
+  kill(daemon.pid(), SIGTERM);
+  ASSERT_TRUE(daemon.says("the daemon ends")) << daemon.said();
+  EXPECT_EQ(get(daemon.socket(), "/tasks/" + id).status, 200);
+  EXPECT_EQ(get(daemon.socket(), "/tasks").status, 200);
+  EXPECT_NE(get(daemon.socket(), "/info").body.find("\"draining\""), std::string::npos);
+  EXPECT_EQ(post(daemon.socket(), "/tasks", R"({"type":"naps"})").status, 503);
+  EXPECT_EQ(get(daemon.socket(), "/pal").status, 503) << "a stream that would end at once";
+  const std::string words = std::string(DEPOT) + " --socket " + directory.path() + "/tiffany.sock ";
+  EXPECT_EQ(run_shell(words + "ps").status, 0);
+  const CliSaid refused = run_shell(words + "start naps");
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_EQ(refused.err, "depot: The daemon is ending (SIGTERM).\n");
+  EXPECT_EQ(daemon.end(SIGTERM), 1) << daemon.said();
+}
+
 TEST(Ending, ADaemonWhoseStepsDoNotEndEndsWhenItsTimeIsOver) {
   const TempDirectory directory;
   std::string id;
