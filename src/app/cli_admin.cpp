@@ -36,6 +36,13 @@ int print_problems(const Cli& cli, const Json& found) {
   return status;
 }
 
+// "POST /tasks" of "POST /api/v1/tasks": where the API is says nothing.
+std::string action_text(std::string action) {
+  const std::size_t at = action.find(kApi);
+  if (at != std::string::npos) action.erase(at, std::string_view(kApi).size());
+  return action;
+}
+
 void print_audit(const Cli& cli, const Json& found) {
   if (cli.out.json()) return cli.out.json_list(found, "lines");
   std::vector<std::vector<Cell>> rows;
@@ -45,11 +52,13 @@ void print_audit(const Cli& cli, const Json& found) {
                     each["actor"].text(),
                     each["role"].text(),
                     {status, status.starts_with('2') ? Paint::plain : Paint::bad},
-                    each["action"].text(),
+                    action_text(each["action"].text()),
                     each["target"].text(),
                     each["reason"].text()});
   }
-  cli.out.table({{"TIME"}, {"WHO"}, {"ROLE"}, {"STATUS"}, {"ACTION"}, {"TARGET"}, {"WHY"}}, rows);
+  cli.out.table(
+      {{"TIME", false, true}, {"WHO"}, {"ROLE", true}, {"STATUS"}, {"ACTION"}, {"TARGET"}, {"WHY"}},
+      rows);
 }
 
 void print_tokens(const Cli& cli, const Json& found) {

@@ -304,7 +304,8 @@ Task<int> rules_ls(Cli& cli) {
                     each["arguments"].raw()});
   }
   if (cli.out.format() != Format::name) {
-    cli.out.table({{"ID"}, {"TOOL"}, {"WHO"}, {"SINCE"}, {"REPOSITORY"}, {"ARGUMENTS"}}, rows);
+    cli.out.table(
+        {{"ID", false, true}, {"TOOL"}, {"WHO"}, {"SINCE"}, {"REPOSITORY"}, {"ARGUMENTS"}}, rows);
   }
   co_return ends::kDone;
 }

@@ -39,7 +39,7 @@ void print_notes(const Cli& cli, const Json& answer) {
                     beginning_of(each["text"].text())});
   }
   if (cli.out.format() == Format::name) return;
-  cli.out.table({{"ID"}, {"KIND"}, {"AGE"}, {"TASK"}, {"TEXT"}}, rows);
+  cli.out.table({{"ID", false, true}, {"KIND"}, {"AGE"}, {"TASK"}, {"TEXT"}}, rows);
 }
 
 }  // namespace

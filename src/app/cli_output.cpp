@@ -82,15 +82,20 @@ std::string cut_to(const std::string& text, std::size_t width) {
   return text.substr(0, at) + "…";
 }
 
-// Makes the widest columns of a table narrower until all fit, with two blanks between them.
-void fit_to(std::vector<std::size_t>& widths, std::size_t columns) {
+// Makes the widest columns of a table narrower until all fit, with two blanks between them. Those
+// in `whole` stay as they are.
+void fit_to(std::vector<std::size_t>& widths, const std::vector<bool>& whole, std::size_t columns) {
   constexpr std::size_t kLeast = 4;
   std::size_t all = 0;
   for (const std::size_t width : widths) all += width + 2;
   while (all > columns + 2) {
-    std::size_t& widest = *std::ranges::max_element(widths);
-    if (widest <= kLeast) break;
-    --widest;
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (whole[i] || widths[i] <= kLeast) continue;
+      if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
+    }
+    if (widest == widths.size()) break;
+    --widths[widest];
     --all;
   }
 }
@@ -154,7 +159,9 @@ std::string Output::table_text(const std::vector<Column>& columns,
       widths[k] = std::max(widths[k], width_of(line.back()));
     }
   }
-  if (columns_ != 0 && format_ != Format::wide) fit_to(widths, columns_);
+  std::vector<bool> whole;
+  for (const std::size_t i : taken) whole.push_back(columns[i].whole);
+  if (columns_ != 0 && format_ != Format::wide) fit_to(widths, whole, columns_);
   std::string out;
   const auto add_line = [&](const auto& text_of, const auto& paint_of) {
     std::string line;

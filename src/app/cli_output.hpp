@@ -21,7 +21,8 @@ class Given;
 
 struct Column {
   std::string name;
-  bool wide = false;  // with -o wide only
+  bool wide = false;   // with -o wide only
+  bool whole = false;  // never cut: what somebody types again
 };
 struct Cell {
   Cell(std::string of, Paint how = Paint::plain) : text(std::move(of)), paint(how) {}  // NOLINT

@@ -100,7 +100,7 @@ std::string why_not(const CLI::App& root, const CLI::ParseError& error) {
   const std::string path = path_of(root);
   std::string why = error.what();
   std::erase(why, kMark);
-  if (error.get_name() != "ExtrasError") return why;
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return why;
   // "The following argument was not expected: dance", or arguments, with blanks between them.
   const std::size_t colon = why.find(": ");
   if (colon == std::string::npos) return why;

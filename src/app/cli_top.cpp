@@ -99,15 +99,16 @@ class Top {
   }
 
   void draw() {
+    const Output out = cli_.out.for_screen(screen_.columns());
     std::vector<ScreenLine> lines;
-    lines.push_back({picture_.head});
-    lines.push_back({picture_.second});
-    lines.push_back({shown(picture_.problem.empty() ? said_ : picture_.problem),
+    lines.push_back({out.cut(picture_.head)});
+    lines.push_back({out.cut(picture_.second)});
+    lines.push_back({out.cut(shown(picture_.problem.empty() ? said_ : picture_.problem)),
                      picture_.problem.empty() ? Paint::notice : Paint::bad});
     const std::size_t fixed = lines.size() + 2;
     const std::size_t room = screen_.rows() > fixed ? screen_.rows() - fixed : 1;
     const std::size_t first = chosen_ >= room ? chosen_ - room + 1 : 0;
-    std::string table = task_table(cli_.out.for_screen(screen_.columns()), picture_.tasks);
+    std::string table = task_table(out, picture_.tasks);
     std::size_t row = 0;
     while (!table.empty()) {
       const std::size_t end = std::min(table.find('\n'), table.size());

@@ -86,6 +86,18 @@ class PlanHistory {
     }
   }
 
+  // In the words of a plan that runs.
+  static std::string why_skipped(const std::vector<UnitView>& before, const plan::Step& step) {
+    for (const std::string& need : step.needs) {
+      for (const UnitView& unit : before) {
+        if (unit.step != need) continue;
+        if (unit.state == "failed") return "\"" + need + "\" failed.";
+        if (unit.state == "skipped") return "\"" + need + "\" was skipped.";
+      }
+    }
+    return "";
+  }
+
   void add(std::vector<UnitView>& all, const char* phase, const plan::Step& step,
            const std::string& why) {
     const std::size_t before = all.size();
@@ -103,6 +115,7 @@ class PlanHistory {
       view.name = step.name;
       const bool failed = why.find("The step \"" + step.name) != std::string::npos;
       view.state = failed ? "failed" : step.plan.plan ? "unknown" : "skipped";
+      if (view.state == "skipped") view.text = why_skipped(all, step);
       all.push_back(std::move(view));
     }
     for (std::size_t i = before; i < all.size(); ++i) {

@@ -63,7 +63,7 @@ TEST_F(CliPlans, TheStepsOfAPlanThatFailedAreShown) {
             "UNIT   STATE    ATTEMPTS  TOOK  TEXT\n"
             "good   done     1         0s\n"
             "bad    failed   1         0s    exit code 3\n"
-            "ship   skipped  0\n"
+            "ship   skipped  0               \"bad\" failed.\n"
             "clean  done     1         0s\n");
   EXPECT_NE(depot("logs " + id).out.find("step       bad#1: exit code 3\n"), std::string::npos);
   EXPECT_EQ(depot("output " + id + " bad").status, 0);

@@ -397,7 +397,7 @@ TEST_F(Mcp, WhatFailsIsAResultThatTheModelReads) {
            {"get", R"({"task":"x/../../types"})", "is no id of a task"},
            {"get", nobody, "There is no task"},
            {"wait", R"({"task":"x","seconds":3600})", "The arguments of wait do not fit"},
-           {"events", nobody, "no durable task has the id"},
+           {"events", nobody, "No durable task has the id"},
            {"submit", "{}", "Say one of type, instruction and plan."},
            {"submit", R"({"type":"a","plan":"b"})", "Say one of"},
            {"submit", R"({"type":"greet","repository":"/x"})", "goes with instruction"},

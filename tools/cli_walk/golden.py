@@ -5,15 +5,24 @@ import re
 from pathlib import Path
 
 UUID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-# Eight digits of which some are letters and some are not: the beginning of an id.
-SHORT = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{8}\b(?!-)")
+# The beginning of an id: eight digits, which are no word.
+SHORT = re.compile(r"\b(?=[0-9a-f]*[0-9])[0-9a-f]{8}\b(?!-)")
 AGE = r"(?:\d+s|\d+m\d\ds|\d+h\d\dm|\d+d\d\dh)"
 COLOURS = re.compile(r"\x1b\[(?:0|2|31|32|33)m")
+# What a table has cut: of an id, a time, a path.
+CUT = re.compile(r"\b(?:(?=[0-9a-f]*[0-9])[0-9a-f]{4,7}|[0-9a-f]{8}-[0-9a-f-]*|20\d\d-[0-9: -]*)…")
+CUT_PATH = re.compile(r"(/tmp/tiffany-cli-)(\w*)…")
 REPLACED = [
+    (CUT_PATH, lambda found: found.group(1) + "x" * len(found.group(2)) + "…"),
+    (CUT, lambda found: re.sub(r"[0-9a-f]", "0", found.group(0))),
     (re.compile(r"\d{4}-\d\d-\d\dT[0-9:]{8}(\.\d+)?Z"), "2000-01-01T00:00:00.000000Z"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "2000-01-01 00:00:00"),
     (re.compile(r"\b\d\d:\d\d:\d\d\b"), "00:00:00"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256 of something, 64 digits long>".ljust(64, ".")),
+    (re.compile(r"\b[0-9a-f]{32}\b"), "<id of a note, 32 digits long>".ljust(32, ".")),
+    (re.compile(r"\b(?=[0-9a-f]*[0-9])[0-9a-f]{16}\b"), "<id of a rule>.."),
+    (re.compile(r"\bfor the \d+th time"), "for the 7th time"),
+    (re.compile(r'"word\d+"'), '"word7"'),
     (re.compile(r"\b[0-9a-f]{40}\b"), "<commit of git, 40 digits long>".ljust(40, ".")),
     (re.compile(r"\bpid \d+"), "pid 7"),
     (re.compile(rf"\bup {AGE}"), "up 7s"),

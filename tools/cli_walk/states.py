@@ -239,11 +239,11 @@ def others(walk):
     differs.stop()
     damaged = Daemon(world.depot, world.work / "damaged")
     world.daemons.append(damaged)
-    os.rename(world.damaged_log(), damaged.data)
+    os.rename(world.damaged_log(b"payment", b"pavement"[:7]), damaged.data)
     os.chmod(damaged.data, 0o700)
     damaged.start()
-    odd(walk, page, 12, damaged, "result", world.greeting)
-    odd(walk, page, 0, damaged, "show", world.greeting)
+    odd(walk, page, 12, damaged, "result", world.waiting_order)
+    odd(walk, page, 0, damaged, "show", world.waiting_order)
     damaged.stop()
 
 

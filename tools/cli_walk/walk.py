@@ -75,9 +75,9 @@ class Walk:
         if said.status != 0 and not said.out.strip() and not said.err.strip():
             self.complain(case, "off the terminal", "ends badly without a word")
         self.sentences.update(self.plain.text(said.err).split("\n"))
+        self.said_off_terminal = self.plain.text(f"{said.out}{said.err}")
         if case.golden:
-            text = self.plain.text(f"{said.out}{said.err}")
-            self.add(case, f"{title}   exit {said.status}", text)
+            self.add(case, f"{title}   exit {said.status}", self.said_off_terminal)
 
     def add(self, case, title, text):
         self.golden.add(case.verb or "nothing", title, text)
@@ -98,7 +98,7 @@ class Walk:
 
     def walk_panes(self, case, title):
         wanted = case.status if case.on_terminal < 0 else case.on_terminal
-        before = None
+        before = self.said_off_terminal
         for width in WIDTHS:
             line = shlex.join(self.words_of(case))
             pane = self.tmux.run(width, line, case.typed)
@@ -114,7 +114,8 @@ class Walk:
             text = self.plain.text(pane.text)
             if case.golden and text != before:
                 self.add(case, f"{title}   in {width} columns, exit {pane.status}", text)
-            before = text if before is None else before
+            if width == WIDTHS[0]:
+                before = text
             self.check_table(case, how)
 
     def may_wrap(self, case, width, line):

@@ -85,7 +85,7 @@ class World:
         self.file("fix.json", (EXAMPLES / "agent/fix.json").read_text())
         self.file("other.json", json.dumps([{"reply": {"text": "I give up."}}]))
         self.file("token", "wrong\n")
-        self.agents = str(EXAMPLES / "agent/agents.json")
+        self.agents = self.settings_of_agents()
         self.daemon = self.serve(self.depot, "data", "--plans", str(self.work / "plans"),
                                  "--agents", self.agents)
         self.socket = self.daemon.socket
@@ -94,6 +94,21 @@ class World:
         daemon = Daemon(program, self.work / name, *more, **variables)
         self.daemons.append(daemon)
         return daemon.start()
+
+    def settings_of_agents(self):
+        """A tool that is free, one that asks, a skill and a memory."""
+        (self.work / "skill").mkdir()
+        self.file("skill/SKILL.md", "---\nname: release\ndescription: How a release is made.\n---\n"
+                  "Read the list first.\n")
+        self.file("stamp.json", json.dumps({
+            "name": "stamp", "about": "Prints a word.", "argv": ["echo", "--", "{word}"],
+            "input": {"type": "object", "properties": {"word": {"type": "string"}},
+                      "required": ["word"], "additionalProperties": False},
+            "effect": "idempotent", "ask": True, "sandbox": 2}))
+        return self.file("agents.json", json.dumps({
+            "tools": [str(EXAMPLES / "agent/tools/test.json"), "stamp.json"],
+            "skills": ["skill"], "memory": "memory.db",
+            "budget": {"turns": 20, "tool_runs": 50}}))
 
     @staticmethod
     def slow_plan(seconds):
@@ -178,6 +193,30 @@ class World:
                          str(self.work / "fix.json"), "--detach", "--id", f"made-{self.made}")
         return self.waits(task, "promise")
 
+    def agent_that_calls(self, tool, arguments):
+        place = self.repository()
+        script = self.file(f"script-{self.made}.json", json.dumps([
+            {"reply": {"text": "I begin.", "calls": [{"name": tool, "arguments": arguments}]}},
+            {"reply": {"text": "That is all."}}]))
+        return self.must("agent", "Do it.", "--repo", place, "--script", script, "--detach",
+                         "--id", f"made-{self.made}")
+
+    def note(self):
+        """The id of a new note in the memory of agents."""
+        text = f"The sum is made in total.sh, says somebody for the {self.made}th time."
+        self.ends(self.agent_that_calls("remember", {"text": text, "kind": "fact"}))
+        return self.must("-o", "name", "memory", "ls", "--limit", "1")
+
+    def rule(self):
+        """The id of a new standing rule."""
+        before = self.must("-o", "name", "rules", "ls").split()
+        task = self.agent_that_calls("stamp", {"word": f"word{self.made}"})
+        self.waits(task, "promise")
+        self.must("-y", "approve", "--scope", "rule", task)
+        self.ends(task)
+        return [each for each in self.must("-o", "name", "rules", "ls").split()
+                if each not in before][0]
+
     def schedule(self):
         self.made += 1
         name = f"hourly-{self.made}"
@@ -207,11 +246,11 @@ class World:
         shutil.copytree(self.closed, place)
         return place
 
-    def damaged_log(self):
+    def damaged_log(self, text=b"greet", instead=b"great"):
         place = self.closed_log()
         for path in sorted(Path(place).rglob("*")):
-            if path.is_file() and b"greet" in path.read_bytes():
-                path.write_bytes(path.read_bytes().replace(b"greet", b"great", 1))
+            if path.is_file() and text in path.read_bytes():
+                path.write_bytes(path.read_bytes().replace(text, instead, 1))
                 return place
         raise Trouble(f"nothing to damage in {place}")
 
@@ -237,6 +276,8 @@ class World:
         done = self.agent()
         self.must("-y", "approve", "-m", "looks right", done)
         self.done_agent = self.ends(done)
+        self.first_note = self.note()
+        self.first_rule = self.rule()
         self.must("schedule", "create", "nightly", "naps", "--cron", "30 2 * * *", "--zone",
                   "Europe/Berlin")
         self.must("schedule", "create", "sometimes", "greet", "ann", "1", "--every", "10m")
