@@ -3,12 +3,12 @@
 
 usage: tools/soak_cli.py DIRECTORY [--update] [--panes FILE] [--only TEXT]
 
-DIRECTORY has the programs tiffany, tiffany-run and tests/depot. Each case of tools/cli_walk/cases.py
-runs off a terminal, as text and in each format that it offers, and in panes of tmux of three widths.
-Checked are exit statuses, that tables fit and are aligned, that no escape sequences but colours are
-written, and those only to a terminal that wants them; that JSON is JSON. What was said is compared
-with tests/app/golden, without ids and times. Then the same commands meet daemons that are absent,
-starting, draining and dying, and bash, zsh and fish complete words.
+DIRECTORY has the programs tiffany, tiffany-run and tests/depot. Each case of
+tools/cli_walk/cases.py runs off a terminal, as text and in each format that it offers, and in panes
+of tmux of three widths. Checked are exit statuses, that tables fit and are aligned, that no escape
+sequences but colours are written, and those only to a terminal that wants them; that JSON is JSON.
+What was said is compared with tests/app/golden, without ids and times. Then the same commands meet
+daemons that are absent, starting, draining and dying, and bash, zsh and fish complete words.
 
   --update      writes the golden files anew: read what has changed
   --panes FILE  writes every pane there, as it was

@@ -93,8 +93,8 @@ void write_lock_wait(JsonWriter& out, const plan::LockWait& wait) {
   out.end_object();
 }
 
-// Of arguments that a type does not take, the sentence has the type of the compiler. For a person it
-// has the names, and the types as JSON has them.
+// Of arguments that a type does not take, the sentence has the type of the compiler. For a person
+// it has the names, and the types as JSON has them.
 std::string with_names(const App& app, const std::string& type, std::string sentence) {
   const std::string takes = "are not what \"" + type + "\" takes, ";
   const std::size_t from = sentence.find(takes);
@@ -199,8 +199,8 @@ http::Response task_answer(int status, const Host& host, const Uuid& id) {
 
 namespace {
 
-// Of a log that is looked at beside the one who writes it, a task that goes on counts as paused: its
-// status is what the host says.
+// Of a log that is looked at beside the one who writes it, a task that goes on counts as paused:
+// its status is what the host says.
 Response inspection_answer(ApiCall& call, Inspection found) {
   if (const auto info = call.api.parts.host.info(found.task.id)) found.task.status = info->status;
   return json_answer(200, json_text([&](JsonWriter& out) {

@@ -12,8 +12,8 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// A text behind `indent` blanks, broken between words where a terminal of that width ends. The first
-// line has `used` columns already. A width of 0: it is never broken.
+// A text behind `indent` blanks, broken between words where a terminal of that width ends. The
+// first line has `used` columns already. A width of 0: it is never broken.
 std::string wrapped(std::string_view text, std::size_t used, std::size_t indent,
                     std::size_t columns) {
   std::string out;

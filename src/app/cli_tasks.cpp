@@ -207,7 +207,8 @@ Task<int> show(Cli& cli) {
   const Output& out = cli.out;
   const std::string& status = task["status"].text();
   out.field("task", task["id"].text());
-  out.field("type", task["type"].text() + " " + task["version"].raw());
+  const std::string& type = task["type"].text();  // none, when the damage took it
+  out.field("type", type.empty() ? type : type + " " + task["version"].raw());
   out.field("status", status, paint_of_status(status));
   out.field("began", out.moment(task["began"].text()));
   out.field("key", task["key"].text());

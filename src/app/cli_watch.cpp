@@ -294,7 +294,10 @@ void show_result(const Cli& cli, const Json& task) {
     cli.out.text(task["result"].raw() + "\n");
   } else {
     const std::string& status = task["status"].text();
-    cli.out.complain("Task " + task["id"].text() + (status == "cancelled" ? " was " : " ") +
+    cli.out.complain("Task " + task["id"].text() +
+                     (status == "cancelled"     ? " was "
+                      : status == "quarantined" ? " is "
+                                                : " ") +
                      status + (task.has("detail") ? ": " + why_ended(task) : "."));
   }
 }

@@ -193,7 +193,8 @@ def interrupted(walk):
     """Ctrl-C detaches."""
     world = walk.world
     task = world.listener()
-    for verb, words in (("watch", task), ("logs", f"--follow {task}"), ("result", f"--wait {task}")):
+    followers = (("watch", task), ("logs", f"--follow {task}"), ("result", f"--wait {task}"))
+    for verb, words in followers:
         line = [world.tiffany, "--socket", world.socket, verb, *words.split()]
         shown = "started" if verb != "result" else ""
         case = Case(verb, "TASK")

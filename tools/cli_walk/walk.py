@@ -119,7 +119,7 @@ class Walk:
             self.check_table(case, how)
 
     def may_wrap(self, case, width, line):
-        """Sentences, and data that is as long as it is; in a narrow pane all but tables and help."""
+        """Sentences, data as long as it is, and in a narrow pane all but tables and help."""
         sentence = self.plain.text(line) in self.sentences or line.startswith("tiffany: ")
         narrow = width < 80 and case.verb != "help" and not self.in_table(line)
         return case.wraps or sentence or narrow or "tiffany --socket" in line
