@@ -168,6 +168,8 @@ Task<std::string> McpEngine::answer(const McpCall* call) const {
     co_return rpc_result(call->message.id, result);
   } catch (const RpcFailure& failure) {
     failed = failure;
+  } catch (const Error& error) {
+    failed = RpcFailure{rpc::kBadParams, error.what()};
   }
   co_return rpc_error(call->message.id, failed);
 }

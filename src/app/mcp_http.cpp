@@ -133,9 +133,11 @@ class McpExchange {
 
   Task<Response> answer() {
     std::optional<Refused> refused;
+    std::string id;
     try {
       if (is_rpc_batch(exchange_.request().body)) co_return co_await batch_answer();
       RpcMessage message = read_rpc_message(exchange_.request().body);
+      id = message.id;
       require_version(message);
       if (message.id.empty() || message.method.empty()) co_return Response(202);
       co_return co_await answer_to(std::move(message));
@@ -143,6 +145,8 @@ class McpExchange {
       refused = Refused{400, failure};
     } catch (const Refused& failure) {
       refused = failure;
+    } catch (const Error& error) {
+      refused = Refused{400, RpcFailure{rpc::kBadParams, error.what(), "", id}};
     }
     co_return message_answer(refused->status, rpc_error(refused->failure.id, refused->failure));
   }
@@ -168,8 +172,9 @@ class McpExchange {
   }
 
   McpAsker asker_of(const RpcMessage& message) const {
-    const bool modern = !version_in_meta(message).empty();
+    bool modern = false;
     try {
+      modern = !version_in_meta(message).empty();
       if (modern) require_headers(exchange_.request(), message);
       McpAsker asker = engine_.asker_of(message, header_version());
       engine_.require_method(message, asker);

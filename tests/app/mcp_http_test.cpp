@@ -114,6 +114,8 @@ TEST_F(McpHttp, TheHandshakeEraNeedsNoSession) {
                    R"({"jsonrpc":"2.0","method":"notifications/x"}])");
   EXPECT_TRUE(batch.body.starts_with(R"([{"jsonrpc":"2.0","id":1,"result":{}},)")) << batch.body;
   EXPECT_TRUE(has(batch.body, R"("id":2,"error":{"code":-32600)")) << batch.body;
+  EXPECT_TRUE(has(post_message("[" + request_of("ping", R"("_meta":{"a":1,"a":2})") + "]").body,
+                  R"([{"jsonrpc":"2.0","id":1,"error":{"code":-32602)"));
   EXPECT_EQ(post_message("[" + request_of("ping", "") + "]", version).status, 400);
   EXPECT_EQ(post_message(R"([{"jsonrpc":"2.0","method":"notifications/x"}])").status, 202);
 }
@@ -185,7 +187,8 @@ TEST_F(McpHttp, WhatIsNoMessageIsRefused) {
            {R"({"jsonrpc":"2.0","id":")" + std::string(300, 'x') + R"(","method":"ping"})",
             "-32600"},
            {R"({"jsonrpc":"1.0","id":1,"method":"ping"})", "-32600"},
-           {R"({"jsonrpc":"2.0","id":1,"method":"ping","params":[]})", "-32602"}}) {
+           {R"({"jsonrpc":"2.0","id":1,"method":"ping","params":[]})", "-32602"},
+           {request_of("ping", R"("_meta":{"a":1,"a":2})"), "-32602"}}) {
     const http::Response answer = post_message(body);
     EXPECT_EQ(answer.status, 400) << body.substr(0, 80);
     EXPECT_TRUE(has(answer.body, code)) << body.substr(0, 80) << "\n" << answer.body;
@@ -365,6 +368,9 @@ TEST(McpHttpApprovals, WhatATaskAsksAPersonIsAskedOfTheClient) {
                                   R"({"action":"accept","content":{"confirm":"yes"}})"}) {
     EXPECT_TRUE(has(answered(id, promise, wrong), "-32602")) << wrong;
   }
+  EXPECT_TRUE(has(answered(id, promise, R"({"a":1},"x":{"a":1,"a":2})"), "-32602"));
+  EXPECT_TRUE(has(answered(id, promise, R"({"a":1,"a":2})"), "-32602"))
+      << "two readers, two answers";
   EXPECT_TRUE(has(answered(id, promise, R"({"action":"cancel"})"), "complete"));
   const std::string yes = R"({"action":"accept","content":{"confirm":true}})";
   EXPECT_TRUE(has(answered(id, promise, yes, kTasks), "complete"));
