@@ -154,6 +154,7 @@ CASES = [
     alone("ps", "-o xml", status=2),
 
     # ---- From here on something changes. ----
+    change("approve", "", status=6, on_terminal=1, typed=(("Which one", ["0", "Enter"]),)),
     change("start", "greet ann 2", formats="json name"),
     change("start", "greet who=ann times=1 --wait", formats="json"),
     change("start", "greet ann 2 --watch"),
@@ -167,7 +168,6 @@ CASES = [
     change("approve", "{new:release}", formats="json"),
     change("approve", "{new:agent}", formats="json", typed=(("[y/N]", ["y", "Enter"]),)),
     change("approve", "{greeting}", status=4),
-    change("approve", "", status=6, on_terminal=1, typed=(("Which one", ["0", "Enter"]),)),
     change("approve", "{two}", status=6, on_terminal=1, typed=(("Which one", ["9", "Enter"]),)),
     change("approve", "{asking_plan} --digest 00", status=1),
     change("reject", "{new:order}", formats="json name"),

@@ -137,7 +137,7 @@ def dying(walk):
         ("start listens --id {name} --watch", "started"),
         ("run {work}/plans/slow.yaml", "running"),
         ("agent 'Make the tests pass.' --repo {repository} --script {work}/fix.json"
-         " --id {name} --through-approvals", "asks"),
+         " --id {name} --through-approvals", "Waits for"),
         ("top -b -d 100ms -n 20", "pid"),
     )
     for words, begins in followers:

@@ -46,9 +46,9 @@ class Tmux:
         """Starts a line of a shell in the pane of that width."""
         self.number += 1
         (self.directory / "line.sh").write_text(line + "\n")
+        self.ask("clear-history", "-t", f"w{width}")
         self.ask("respawn-pane", "-k", "-t", f"w{width}",
                  f"sh {self.directory}/pane.sh {self.directory}/line.sh {self.number}")
-        self.ask("clear-history", "-t", f"w{width}")
 
     def shown(self, width, joined=True):
         words = ["capture-pane", "-p", "-S", "-", "-t", f"w{width}"]

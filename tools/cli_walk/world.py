@@ -82,7 +82,7 @@ class World:
         for name, text in PLANS.items():
             fields = {"work": self.work / "files", "seconds": "0.2"}
             self.file(f"plans/{name}", text % fields if "%(" in text else text)
-        self.file("fix.json", (EXAMPLES / "agent/fix.json").read_text())
+        self.file("fix.json", self.script_that_fixes())
         self.file("other.json", json.dumps([{"reply": {"text": "I give up."}}]))
         self.file("token", "wrong\n")
         self.agents = self.settings_of_agents()
@@ -94,6 +94,14 @@ class World:
         daemon = Daemon(program, self.work / name, *more, **variables)
         self.daemons.append(daemon)
         return daemon.start()
+
+    @staticmethod
+    def script_that_fixes():
+        """One call at a time: of several, which run beside one another, any may be the first."""
+        script = json.loads((EXAMPLES / "agent/fix.json").read_text())
+        for each in script["replies"]:
+            each["reply"]["calls"] = each["reply"].get("calls", [])[-1:]
+        return json.dumps(script)
 
     def settings_of_agents(self):
         """A tool that is free, one that asks, a skill and a memory."""
