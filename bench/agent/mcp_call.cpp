@@ -1,10 +1,5 @@
 // What one call of a tool costs over MCP on standard streams, with both ends: `get` of a task that
-// has ended, asked of `tiffany mcp`, which asks a daemon.
-//
-//   bench_agent_mcp_call [calls]      (default 2000)
-//
-// Prints a line of JSON: the median in microseconds, and that of `ping`, which asks no daemon.
-// Bar: get at most 300 us.
+// has ended, asked of `tiffany mcp`, which asks a daemon. And `ping`, which asks no daemon.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,9 +11,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "durable/workloads.hpp"
+#include "row.hpp"
 
 extern char** environ;
 
@@ -108,36 +107,50 @@ double median_us(int calls, const F& call) {
   return all[all.size() / 2];
 }
 
-}  // namespace
-
-int main(int count, char** words) {
-  const std::string program = TIFFANY_PROGRAM;
-  const int calls = count > 1 ? std::atoi(words[1]) : 2000;
-  std::string data = std::filesystem::temp_directory_path() / "mcp-call-XXXXXX";
-  if (mkdtemp(data.data()) == nullptr) give_up("there is no directory");
-  double get = 0;
-  double ping = 0;
-  {
-    const std::string socket = data + "/tiffany.sock";
-    Child daemon({program, "serve", "--data", data, "--socket", socket});
-    daemon.until("listens on unix:");
-    Child mcp({program, "--socket", socket, "mcp"});
-    mcp.ask(R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":)"
-            R"("2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}})");
+// What a call is timed over: a daemon, `tiffany mcp`, and a task that has ended.
+class Connection {
+ public:
+  Connection()
+      : daemon_({TIFFANY_PROGRAM, "serve", "--data", scratch_.path() + "/data", "--socket",
+                 scratch_.path() + "/s"}) {
+    daemon_.until("listens on unix:");
+    mcp_.emplace(
+        std::vector<std::string>{TIFFANY_PROGRAM, "--socket", scratch_.path() + "/s", "mcp"});
+    mcp_->ask(R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":)"
+              R"("2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}})");
     const std::string plan =
         R"({"plan":"name: bench\nsteps:\n  - name: one\n    run: [\"true\"]\n"})";
-    const std::string started = mcp.ask(tool_call(1, "submit", plan));
+    const std::string started = mcp_->ask(tool_call(1, "submit", plan));
     const std::size_t at = started.find("\\\"id\\\":\\\"");
     if (at == std::string::npos) give_up("nothing was started: " + started);
-    const std::string task = R"({"task":")" + started.substr(at + 9, 36) + "\"}";
-    mcp.ask(tool_call(2, "wait", task));
-    get = median_us(calls, [&](int i) { return mcp.ask(tool_call(i, "get", task)); });
-    ping = median_us(calls, [&](int i) {
-      return mcp.ask(R"({"jsonrpc":"2.0","id":)" + std::to_string(i) + R"(,"method":"ping"})");
-    });
+    task_ = R"({"task":")" + started.substr(at + 9, 36) + "\"}";
+    mcp_->ask(tool_call(2, "wait", task_));
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(data, ignored);
-  std::printf("{\"calls\":%d,\"get_us\":%.1f,\"ping_us\":%.1f}\n", calls, get, ping);
-  return 0;
+  std::string get(int i) { return mcp_->ask(tool_call(i, "get", task_)); }
+  std::string ping(int i) {
+    return mcp_->ask(R"({"jsonrpc":"2.0","id":)" + std::to_string(i) + R"(,"method":"ping"})");
+  }
+
+ private:
+  durable_rows::Scratch scratch_;
+  Child daemon_;
+  std::optional<Child> mcp_;
+  std::string task_;
+};
+
+int calls(const bench::Suite& suite) { return suite.quick() ? 500 : 2000; }
+
+// Bar: 300 us.
+double get_us(const bench::Suite& suite) {
+  Connection connection;
+  return median_us(calls(suite), [&](int i) { return connection.get(i); });
 }
+double ping_us(const bench::Suite& suite) {
+  Connection connection;
+  return median_us(calls(suite), [&](int i) { return connection.ping(i); });
+}
+
+const bench::Row get_row("mcp_get", "us", bench::Weight::light, get_us);
+const bench::Row ping_row("mcp_ping", "us", bench::Weight::light, ping_us);
+
+}  // namespace

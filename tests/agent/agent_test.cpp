@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/agent_world.hpp"
+#include "durable/stores.hpp"
 
 namespace tiffany::agent {
 namespace agent_test {
@@ -370,7 +371,16 @@ TEST_F(AgentTest, ALongConversationIsInTheLogOnce) {
   EXPECT_LE(recorded, said + said / 5);
 }
 
-TEST_F(AgentTest, D2_WhereverItIsCutOffThereIsOneCommitAndNothingHappensTwice) {
+// The same on every store that a host can have.
+class AgentOnStores : public testing::TestWithParam<StoreKind>, public AgentWorld {
+ protected:
+  AgentOnStores() {
+    test.layout = GetParam().layout;
+    test.provider = GetParam().provider();
+  }
+};
+
+TEST_P(AgentOnStores, D2_WhereverItIsCutOffThereIsOneCommitAndNothingHappensTwice) {
   model.replies = {calls("read"), calls("once"), calls("write"), Message::assistant("Change it")};
   const Uuid id = Uuid::derived(Uuid(), "agent");
   const Instruction ask = change_something();
@@ -395,6 +405,9 @@ TEST_F(AgentTest, D2_WhereverItIsCutOffThereIsOneCommitAndNothingHappensTwice) {
       });
   EXPECT_GT(crashes, 50U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Stores, AgentOnStores, testing::ValuesIn(StoreKind::all()),
+                         StoreKind::name);
 
 }  // namespace agent_test
 }  // namespace tiffany::agent
