@@ -10,6 +10,7 @@
 #include "app/daemon.hpp"
 #include "app/settings.hpp"
 #include "app/small_files.hpp"
+#include "app/types_of_logs.hpp"
 #include "base/shown_text.hpp"
 #include "tiffany/app/command_line.hpp"
 #include "tiffany/core/world.hpp"
@@ -123,6 +124,7 @@ int run_given(App& app, Given given, int count, char** words) {
     int skip = 1;
     while (skip < count && words[skip] != first) ++skip;
     words[skip - 1] = words[0];
+    const TypesOfLogs own(app.types());
     return durable_main(count - skip + 1, words + skip - 1, app.types(), app.codec());
   }
   Cli cli(app, std::move(given));
@@ -176,7 +178,9 @@ int cli_main(App& app, int count, char** words) {
   for (int i = 1; i < count; ++i) {
     help = help || std::string_view(words[i]) == "-h" || std::string_view(words[i]) == "--help";
   }
-  if (!help && (first == "wal" || first == "task" || first == "upgrade" || first == "restore")) {
+  if (!help && (first == "wal" || first == "task" || first == "upgrade" || first == "restore" ||
+                first == "check")) {
+    const TypesOfLogs own(app.types());
     return durable_main(count, words, app.types(), app.codec());
   }
   int status = ends::kFailed;

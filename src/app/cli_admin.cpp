@@ -11,14 +11,6 @@ namespace {
 
 using detail::shown;
 
-void print_answer(const Cli& cli, const Json& answer, const std::string& words) {
-  if (cli.out.json()) {
-    cli.out.json(answer);
-  } else if (!cli.out.quiet()) {
-    cli.out.text(shown(words) + "\n");
-  }
-}
-
 int print_problems(const Cli& cli, const Json& found) {
   int status = ends::kDone;
   std::vector<std::vector<Cell>> rows;
@@ -126,22 +118,22 @@ Task<int> tokens_ls(Cli& cli) {
 Task<int> tokens_rm(Cli& cli) {
   const std::string name = cli.given.text("NAME");
   const Json answer = co_await cli.client.remove("/tokens/" + segment_of(name));
-  print_answer(cli, answer, name + "  rm");
+  cli.out.done(answer, name + "  rm");
   co_return ends::kDone;
 }
 
 Task<int> levels(Cli& cli) {
   const std::string body = "{\"levels\":" + quoted_json(cli.given.text("LEVELS")) + "}";
   const Json answer = co_await cli.client.post("/levels", body);
-  print_answer(cli, answer, "levels  " + answer["levels"].text());
+  cli.out.done(answer, "levels  " + answer["levels"].text());
   co_return ends::kDone;
 }
 
 Task<int> compact(Cli& cli) {
   const Json done = co_await cli.client.post("/compact", "", std::chrono::minutes(30));
-  print_answer(cli, done,
-               done["archived"].text() + " tasks went into the archive, " + done["kept"].text() +
-                   " stayed in the log, " + done["removed"].text() + " left the archive.");
+  cli.out.done(done, done["archived"].text() + " tasks went into the archive, " +
+                         done["kept"].text() + " stayed in the log, " + done["removed"].text() +
+                         " left the archive.");
   if (done.has("skipped")) cli.out.note(done["skipped"].text());
   co_return ends::kDone;
 }
@@ -149,9 +141,8 @@ Task<int> compact(Cli& cli) {
 Task<int> backup(Cli& cli) {
   const std::string body = "{\"to\":" + quoted_json(cli.given.text("DIR")) + "}";
   const Json done = co_await cli.client.post("/backup", body, std::chrono::hours(24));
-  print_answer(
-      cli, done,
-      done["files"].text() + " files, " + done["bytes"].text() + " bytes, in " + done["to"].text());
+  cli.out.done(done, done["files"].text() + " files, " + done["bytes"].text() + " bytes, in " +
+                         done["to"].text());
   co_return ends::kDone;
 }
 
@@ -161,7 +152,7 @@ Task<int> shutdown(Cli& cli) {
     body = "{\"reason\":" + quoted_json(cli.given.text("--message")) + "}";
   }
   const Json done = co_await cli.client.post("/shutdown", body);
-  print_answer(cli, done, "The daemon ends; its tasks go on at its next start.");
+  cli.out.done(done, "The daemon ends; its tasks go on at its next start.");
   co_return ends::kDone;
 }
 

@@ -180,11 +180,7 @@ Task<int> decide_agent_question(Cli& cli, Json promise, bool approved) {
       ",\"note\":" + quoted_json(note) +
       ",\"scope\":" + quoted_json(cli.given.text("--scope", "once")) + "}";
   const Json done = co_await cli.client.post("/tasks/" + task + "/decide", body);
-  if (cli.out.json()) {
-    cli.out.json(done);
-  } else if (!cli.out.quiet()) {
-    cli.out.text(task + "  " + (approved ? "approved" : "rejected") + "\n");
-  }
+  cli.out.done(done, task + "  " + (approved ? "approved" : "rejected"));
   co_return ends::kDone;
 }
 
@@ -313,7 +309,7 @@ Task<int> rules_ls(Cli& cli) {
 Task<int> rules_rm(Cli& cli) {
   const std::string id = cli.given.text("RULE");
   const Json answer = co_await cli.client.remove("/rules/" + segment_of(id));
-  print_answer(cli, answer, id + "  rm");
+  cli.out.done(answer, id + "  rm");
   co_return ends::kDone;
 }
 

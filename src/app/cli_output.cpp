@@ -191,6 +191,14 @@ void Output::table(const std::vector<Column>& columns,
 
 void Output::json(const Json& value) const { print(value.raw() + "\n"); }
 
+void Output::done(const Json& answer, std::string_view words) const {
+  if (this->json()) {
+    json(answer);
+  } else if (!quiet()) {
+    text(shown(words) + "\n");
+  }
+}
+
 void Output::json_list(const Json& answer, std::string_view member) const {
   if (format_ == Format::json) return json(answer);
   for (const Json& each : answer[member].elements()) json(each);

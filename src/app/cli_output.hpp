@@ -47,6 +47,8 @@ class Output {
                          const std::vector<std::vector<Cell>>& rows) const;
   // One answer, as -o json and jsonl print it.
   void json(const Json& value) const;
+  // What was done: as JSON, or as a line of words, which may be of tasks.
+  void done(const Json& answer, std::string_view words) const;
   // The elements of a list: with -o json the whole answer, with jsonl one in a line.
   void json_list(const Json& answer, std::string_view member) const;
   // Elements that are no list of an answer: with -o json as one, with jsonl one in a line.
