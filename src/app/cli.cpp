@@ -178,8 +178,7 @@ int cli_main(App& app, int count, char** words) {
   for (int i = 1; i < count; ++i) {
     help = help || std::string_view(words[i]) == "-h" || std::string_view(words[i]) == "--help";
   }
-  if (!help && (first == "wal" || first == "task" || first == "upgrade" || first == "restore" ||
-                first == "check")) {
+  if (!help && (first == "wal" || first == "task" || first == "upgrade" || first == "restore")) {
     const TypesOfLogs own(app.types());
     return durable_main(count, words, app.types(), app.codec());
   }

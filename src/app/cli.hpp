@@ -112,6 +112,7 @@ Task<int> run(Cli& cli);
 Task<int> agent(Cli& cli);
 Task<int> diff(Cli& cli);
 Task<int> budget(Cli& cli);
+Task<int> check(Cli& cli);
 Task<int> rules_ls(Cli& cli);
 Task<int> rules_rm(Cli& cli);
 Task<int> what_if(Cli& cli);

@@ -5,19 +5,14 @@
 #include <utility>
 
 #include "app/cli.hpp"
-#include "app/small_files.hpp"
+#include "app/cli_models.hpp"
 #include "base/shown_text.hpp"
 #include "tiffany/agent/agent.hpp"
-#include "tiffany/agent/plan_file.hpp"
-#include "tiffany/agent/router.hpp"
-#include "tiffany/agent/script.hpp"
 #include "tiffany/agent/what_if.hpp"
 #include "tiffany/core/world.hpp"
 
 namespace tiffany::app {
 namespace {
-
-constexpr std::size_t kLongestScript = std::size_t{16} << 20;
 
 std::int64_t amount_of(const Given& given, const char* option) {
   if (!given.has(option)) return 0;
@@ -27,45 +22,6 @@ std::int64_t amount_of(const Given& given, const char* option) {
     throw CliFailure{ends::kUsage, std::string(option) + " is \"" + given.text(option) +
                                        "\", which is no whole number."};
   }
-}
-
-// The text of the file that an option names, which `check` may refuse; empty without the option.
-template <class Check>
-std::string file_of(const Given& given, const char* option, const Check& check) {
-  if (!given.has(option)) return "";
-  const std::string path = given.text(option);
-  std::string problem = "There is no file " + path + ".";
-  try {
-    if (std::optional<std::string> text = read_small_file(path, kLongestScript)) {
-      check(*text, path);
-      return *text;
-    }
-  } catch (const Error& error) {
-    problem = error.what();
-  }
-  throw CliFailure{ends::kUsage, problem};
-}
-
-std::string script_of(const Given& given) {
-  return file_of(given, "--script", [](const std::string& text, const std::string& path) {
-    static_cast<void>(agent::Script::parse(text, path));
-  });
-}
-
-Task<std::unique_ptr<agent::Model>> model_of(const Given& given) {
-  if (given.has("--script") == given.has("--models")) {
-    throw CliFailure{ends::kUsage, "Say --script FILE or --models FILE: whom to ask."};
-  }
-  if (given.has("--script")) {
-    co_return std::make_unique<agent::PlanFile>(agent::Script::parse(script_of(given)));
-  }
-  std::string problem;
-  try {
-    co_return co_await agent::read_models(given.text("--models"));
-  } catch (const Error& error) {
-    problem = error.what();
-  }
-  throw CliFailure{ends::kUsage, problem};
 }
 
 std::string json_of(const agent::WhatIf& found) {
@@ -260,8 +216,7 @@ Task<int> budget(Cli& cli) {
 
 Task<int> what_if(Cli& cli) {
   const std::unique_ptr<agent::Model> model = co_await model_of(cli.given);
-  const std::string prompt =
-      file_of(cli.given, "--prompt", [](const std::string&, const std::string&) {});
+  const std::string prompt = file_of(cli.given, "--prompt");
   const Json said =
       co_await cli.client.get("/tasks/" + segment_of(cli.given.text("TASK")) + "/transcript");
   agent::RecordedRun run = from_json<agent::RecordedRun>(said.raw());

@@ -149,12 +149,13 @@ void add_closed_logs(std::vector<Verb>& all) {
   all.push_back(
       {"check",
        group,
-       "replay every task of a log; 10 when one does something else than its log says",
+       "replay every task of a log; ends with 10 when one does not do what it says",
        {{"DIR", "directories of logs, such as `wal export` makes", Fill::file, Count::some}},
        {{"--script", "FILE", "and what agents decide with replies from a file"},
         {"--models", "FILE", "or with models, as the setting agents names them"},
         {"--model", "NAME", "which of them; without it the first"},
-        {"--prompt", "FILE", "what the model is told first"}}});
+        {"--prompt", "FILE", "what the model is told first"}},
+       verb::check});
   all.push_back({"upgrade",
                  group,
                  "inspect everything unfinished (needs the code)",

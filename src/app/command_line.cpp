@@ -30,9 +30,6 @@ Reading, while the log is in use or not:
   task inspect DIR TASK          what it would do next        (needs its code)
   task replay DIR TASK           does the code do what the log says? (needs its code)
   upgrade --check DIR            inspect everything unfinished (needs the code)
-  check DIR... [--script FILE | --models FILE [--model NAME]] [--prompt FILE]
-                                 replay every task: 10 when one does something else than its log
-                                 says. With a script or models: what agents decide by them, too
 
 Writing, while no process has the log open:
   wal compact DIR [--keep-bytes N] [--keep-days N]
@@ -58,7 +55,6 @@ Task<int> command(const Registry* types, app::Words words) {
   const std::string what = words.take("command");
   if (what == "wal") co_return co_await app::wal_command(words);
   if (what == "task") co_return co_await app::task_command(types, words);
-  if (what == "check") co_return co_await app::check_command(types, words);
   if (what == "restore") co_return co_await app::restore_command(words);
   if (what != "upgrade") throw app::Refused{"there is no command " + what};
   const bool only_look = words.option("--check");

@@ -57,6 +57,5 @@ HostOptions records_only();
 Task<int> wal_command(Words words);
 Task<int> restore_command(Words words);
 Task<int> task_command(const Registry* types, Words words);
-Task<int> check_command(const Registry* types, Words words);
 
 }  // namespace tiffany::app

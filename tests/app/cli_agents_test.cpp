@@ -120,6 +120,31 @@ TEST_F(CliAgents, ABudgetThatIsUsedUpIsRaised) {
   EXPECT_EQ(depot("cancel --yes " + id).status, 0);
 }
 
+TEST_F(CliAgents, AnExportedRunIsAFixtureThatCheckReplays) {
+  const std::string id = begin(repository());
+  ASSERT_TRUE(shows("budget " + id, "awaiting approval"));
+  ASSERT_EQ(depot("approve " + id).status, 0);
+  ASSERT_EQ(depot("result --wait " + id).status, 0);
+  const std::string fixtures = scratch_ / "fixtures";
+  const CliSaid exported =
+      depot("wal export " + directory_->path() + "/wal " + id + " --to " + fixtures);
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  const CliSaid same = depot("check " + fixtures);
+  EXPECT_EQ(same.out, id + "  tiffany.agent  ok\n") << same.err;
+  EXPECT_EQ(same.status, 0);
+  const CliSaid scripted = depot("check " + fixtures + " --script " + file("fix.json", kFix));
+  EXPECT_EQ(scripted.status, 0) << scripted.out << scripted.err;
+  const CliSaid other = depot("check " + fixtures + " --script " +
+                              file("other.json", R"([{"reply":{"text":"I do nothing."}}])"));
+  EXPECT_EQ(other.status, 10);
+  EXPECT_NE(other.out.find("Turn 1: recorded read {\"path\":\"main.c\"}, now no tool.\n"),
+            std::string::npos)
+      << other.out;
+  EXPECT_EQ(depot("check " + (scratch_ / "nowhere")).status, 1);
+  EXPECT_EQ(depot("check").status, 2);
+  EXPECT_EQ(depot("check " + fixtures + " --model x").status, 2);
+}
+
 TEST_F(CliAgents, APatchIsNoRuleAndARuleThatIsNotThereIsNotFound) {
   const std::string id = begin(repository());
   ASSERT_TRUE(shows("budget " + id, "awaiting approval"));
