@@ -101,7 +101,7 @@ Task<int> check(Cli& cli) {
                    (difference.empty() ? "ok" : "differs. " + detail::shown(difference)) + "\n");
     }
   }
-  if (cli.out.json()) cli.out.json_list(Json("{\"tasks\":[" + json + "]}"), "tasks");
+  if (cli.out.json()) cli.out.json_list(Json::parse("{\"tasks\":[" + json + "]}"), "tasks");
   cli.out.note(std::to_string(checked) + " tasks, " + std::to_string(differ) + " of them differ.");
   co_return differ == 0 ? ends::kDone : ends::kDiverged;
 }
