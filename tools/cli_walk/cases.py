@@ -262,6 +262,8 @@ CASES = [
     alone("task fork", "{new:closed_log}/wal {failed} break#1", changes=True),
     alone("task signal", "{new:closed_log}/wal {listening} word '\"hello\"'", changes=True),
     alone("task complete", "{new:closed_log}/wal {order_promise} true", changes=True),
+    alone("check", "{closed}/wal", program="depot", formats="json", wraps=True),
+    alone("check", "{closed}/nowhere", status=1),
     alone("upgrade", "--check {closed}/wal", program="depot", wraps=True),
     alone("upgrade", "--check {closed}/wal", wraps=True),
 ]
