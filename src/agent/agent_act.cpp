@@ -117,6 +117,7 @@ Task<ToolRecord> run_there(AgentServices* with, const ToolCall* call, std::strin
   if (answer.failed) {
     record.error = answer.exit == 0 ? "failed" : "exit code " + std::to_string(answer.exit);
   }
+  if (!answer.drift.empty()) record.error = std::string(kDrifted) + answer.drift;
   record.exit = answer.exit;
   record.level = answer.level;
   record.canvas = answer.canvas;
@@ -124,6 +125,11 @@ Task<ToolRecord> run_there(AgentServices* with, const ToolCall* call, std::strin
     with->meters->ran_tool(attempted, call->name, answer.level, answer.failed);
   }
   co_return record;
+}
+
+std::string drift_of(const ToolRecord& record) {
+  if (!record.error || !record.error->starts_with(kDrifted)) return {};
+  return record.error->substr(kDrifted.size());
 }
 
 ToolContext AgentRun::context() const {
@@ -152,7 +158,9 @@ Durable<void> AgentRun::act_on(const ToolCall& call, const CallCheck& check) {
   if (call.name == kDelegate) {
     record = co_await delegate(call);
   } else {
-    record = co_await run_tool(call, check);
+    std::optional<ToolRecord> ran = co_await run_or_ask(call, check);
+    if (!ran) co_return;
+    record = std::move(*ran);
   }
   if (!record.canvas.tree.empty()) state_.canvas = record.canvas;
   settle_call(call, check, record);
@@ -180,7 +188,8 @@ Durable<void> AgentRun::turn_down(const ToolCall& call, std::string why) {
   say(message_of(told));
 }
 
-Durable<ToolRecord> AgentRun::run_tool(const ToolCall& call, const CallCheck& check) {
+Durable<ToolRecord> AgentRun::run_tool(const ToolCall& call, const CallCheck& check,
+                                       std::string accepted) {
   Amounts needed;
   needed.tool_runs = 1;
   co_await afford(needed);
@@ -190,9 +199,14 @@ Durable<ToolRecord> AgentRun::run_tool(const ToolCall& call, const CallCheck& ch
                             .recorded_as(RecordType::ToolResult)
                             .retry(patience())
                             .arguments(call.name, call.arguments, state_.canvas.tree);
+  if (!accepted.empty()) {
+    static_cast<void>(
+        std::move(options).arguments(call.name, call.arguments, state_.canvas.tree, accepted));
+  }
   options.effect = check.traits.effect == StepEffect::at_most_once ? StepEffect::at_most_once
                                                                    : StepEffect::idempotent;
   ToolContext where = context();
+  where.accepted = accepted;
   const auto there = [&](Attempt& attempt) {
     where.key = attempt.key();
     where.round = attempt.retry();

@@ -150,6 +150,28 @@ Durable<bool> AgentRun::may_run(const ToolCall& call, const CallCheck& check) {
   co_return false;
 }
 
+// A tool that has become another one than the operator accepted is called if a person approves of
+// what it is now: the question has both, and the answer counts for that pin.
+Durable<std::optional<ToolRecord>> AgentRun::run_or_ask(const ToolCall& call,
+                                                        const CallCheck& check) {
+  ToolRecord record = co_await run_tool(call, check, "");
+  while (!drift_of(record).empty()) {
+    ToolTraits now = check.traits;
+    now.pin = drift_of(record);
+    const Action action = action_of(call.name, call.arguments, now);
+    const std::string why = "The tool \"" + call.name + "\" is not the one that was accepted.";
+    const std::optional<Answer> answer = co_await ask_person(action, why, record.output);
+    if (!answer || answer->verdict != Verdict::approve) {
+      std::string refused = why + " Nobody approved it in time.";
+      if (answer) refused = why + " This call was not approved. " + answer->comment;
+      co_await turn_down(call, std::move(refused));
+      co_return std::nullopt;
+    }
+    record = co_await run_tool(call, check, now.pin);
+  }
+  co_return record;
+}
+
 // The answer counts for this call even when it cannot become a rule; the log says why then.
 Durable<void> AgentRun::remember(const ToolCall& call, const CallCheck& check,
                                  const Answer& answer) {

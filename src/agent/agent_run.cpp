@@ -67,7 +67,7 @@ CallCheck check_call(const AgentServices& with, const Instruction& ask, const To
   CallCheck check;
   const Tool* const tool = with.tools.find(call.name);
   if (tool == nullptr) {
-    check.mistake = "There is no tool \"" + call.name + "\". Tools: " + with.tools.names();
+    check.mistake = with.tools.about_missing(call.name);
     return check;
   }
   check.mistake = tool->mistake_in(call.arguments);

@@ -62,6 +62,10 @@ struct ToolRecord {  // ToolResult
   CanvasState canvas{};
 };
 TIFFANY_JSON(ToolRecord, tool, output, error, call, exit, level, canvas);
+// The pin that the tool has by now, when the call was not made for that; it is in `error`, behind
+// these words. Empty: it was made, or failed otherwise.
+inline constexpr std::string_view kDrifted = "another tool: ";
+std::string drift_of(const ToolRecord& record);
 // The beginning and the end of what is too long. Characters stay whole.
 std::string cut_in_the_middle(std::string text, std::size_t longest);
 // What is recorded and shown is text; bytes that are none are shown as question marks.
@@ -174,7 +178,10 @@ class AgentRun {
   Durable<void> act_on(const ToolCall& call, const CallCheck& check);
   Durable<void> act_together(const Thought& thought, std::size_t from, std::size_t to);
   Durable<void> turn_down(const ToolCall& call, std::string why);
-  Durable<ToolRecord> run_tool(const ToolCall& call, const CallCheck& check);
+  // `accepted`: the pin of a tool that has become another one, if a person has approved that.
+  Durable<ToolRecord> run_tool(const ToolCall& call, const CallCheck& check, std::string accepted);
+  // None: it was turned down.
+  Durable<std::optional<ToolRecord>> run_or_ask(const ToolCall& call, const CallCheck& check);
   Durable<ToolRecord> delegate(const ToolCall& call);
   Durable<ToolRecord> take_from_child(const ToolCall& call, std::string said, CanvasState canvas);
   Durable<void> stop_tool(const ToolCall& call, ToolContext where);

@@ -42,6 +42,19 @@ class ConfigReader {
       read(name);
     }
   }
+  // The same for names that are the operator's: at most so many.
+  template <class F>
+  void members(std::size_t most, const F& read) {
+    require(JsonKind::object, "an object ({...})");
+    std::set<std::string> seen;
+    in_.begin_object();
+    for (std::string name; in_.next_member(name);) {
+      const Below below(*this, (place_.empty() ? "" : ".") + name);
+      if (!seen.insert(name).second) fail("is there twice.");
+      if (seen.size() > most) fail("is one of more than " + std::to_string(most) + " members.");
+      read(name);
+    }
+  }
   // Calls `read(index)` for each element, which reads it.
   template <class F>
   void array(std::size_t most, const F& read) {

@@ -36,7 +36,13 @@ std::string EndpointUrl::authority() const {
   return text;
 }
 
-EndpointUrl parse_endpoint_url(std::string_view url) {
+bool EndpointUrl::on_loopback() const {
+  if (host == "localhost" || host == "::1") return true;
+  // As an address, and not as a name that begins so.
+  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+EndpointUrl parse_endpoint_url(std::string_view url, std::string_view usual_path) {
   EndpointUrl found;
   std::string_view rest = url;
   if (rest.starts_with("https://")) {
@@ -55,7 +61,7 @@ EndpointUrl parse_endpoint_url(std::string_view url) {
   std::string_view authority = rest.substr(0, slash);
   found.path = slash == std::string_view::npos ? "" : std::string(rest.substr(slash));
   while (found.path.ends_with('/')) found.path.pop_back();
-  if (found.path.empty()) found.path = "/v1";
+  if (found.path.empty()) found.path = usual_path;
 
   std::string_view port;
   const bool bracketed = authority.starts_with('[');

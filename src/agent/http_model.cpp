@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "agent/endpoint_door.hpp"
 #include "agent/endpoint_failure.hpp"
 #include "agent/endpoint_url.hpp"
-#include "agent/model_tls.hpp"
 #include "agent/retry_after.hpp"
 #include "agent/sse_reader.hpp"
 #include "agent/wire.hpp"
@@ -19,7 +19,6 @@
 #include "tiffany/core/world.hpp"
 #include "tiffany/durable/failures.hpp"
 #include "tiffany/io/io_error.hpp"
-#include "tiffany/io/resolve.hpp"
 #include "tiffany/serve/http_client.hpp"
 #include "tiffany/structure/blocks.hpp"
 
@@ -32,17 +31,6 @@ constexpr std::size_t kLongestSentence = 400;
 
 Time time_now() { return Scheduler::require("HttpModel").deadline_in(Duration::zero()); }
 
-// "text/event-stream" of "Text/Event-Stream; charset=utf-8".
-std::string media_type(const http::Response& head) {
-  const std::string_view whole = head.headers.find("content-type").value_or("");
-  std::string type;
-  for (const char c : whole.substr(0, whole.find(';'))) {
-    if (c == ' ' || c == '\t') continue;
-    type += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return type;
-}
-
 // A text of the endpoint in a sentence of ours: short, one line, printable.
 std::string quoted(std::string_view text) {
   std::string shown = tiffany::detail::shown(text.substr(0, kLongestSentence));
@@ -54,10 +42,11 @@ std::string quoted(std::string_view text) {
 
 class HttpModel::State {
  public:
-  explicit State(Endpoint what) : endpoint(std::move(what)), url(parse_endpoint_url(endpoint.url)) {
-    if (url.encrypted) tls.emplace(endpoint.trust);
+  explicit State(Endpoint what)
+      : endpoint(std::move(what)), door(parse_endpoint_url(endpoint.url), endpoint.trust) {
     if (endpoint.name.empty()) endpoint.name = endpoint.model;
-    path = url.path + (endpoint.protocol == Protocol::chat ? "/chat/completions" : "/responses");
+    path = door.url().path +
+           (endpoint.protocol == Protocol::chat ? "/chat/completions" : "/responses");
     check_headers();
   }
 
@@ -80,7 +69,6 @@ class HttpModel::State {
 
   void check_headers() const;
   Task<void> prepare(Question& question, const Request& request, const Try& attempt);
-  Task<http::StreamedAnswer> open(http::Request message);
   Task<http::StreamedAnswer> open_in_time(Question& question);
   Task<std::string> read_piece(Question& question, http::StreamedAnswer& answer, bool first);
   Task<void> refuse(Question& question, http::StreamedAnswer& answer);
@@ -90,9 +78,8 @@ class HttpModel::State {
     throw Error(code, about() + " " + sentence);
   }
 
-  EndpointUrl url;
+  EndpointDoor door;
   std::string path;
-  std::optional<ModelTls> tls;
 };
 
 // Once, so that a mistake is found before the first question.
@@ -110,36 +97,18 @@ Task<void> HttpModel::State::prepare(Question& question, const Request& request,
   question.secrets.add(key);
   http::Request& message = question.message;
   message = http::Request("POST", path);
-  message.keep_alive = false;
-  message.headers.set("host", url.authority());
-  message.headers.set("user-agent", "tiffany");
-  message.headers.set("accept", endpoint.streamed ? "text/event-stream" : "application/json");
-  message.headers.set("accept-encoding", "identity");
-  message.headers.set("content-type", "application/json");
+  set_headers(message, door.url(), endpoint.streamed ? "text/event-stream" : "application/json");
   if (!attempt.key.empty()) {  // a digest: a key may have what no header can have
     message.headers.set("idempotency-key", sha256_hex(attempt.key).substr(0, 32));
   }
-  if (!key.empty()) {
-    const bool bearer = http::same_name(endpoint.key_header, "authorization");
-    message.headers.set(endpoint.key_header, bearer ? "Bearer " + key : key);
-  }
+  set_key(message, endpoint.key_header, key);
   message.body = endpoint.protocol == Protocol::chat ? wire::chat_body(endpoint, request)
                                                      : wire::responses_body(endpoint, request);
 }
 
-Task<http::StreamedAnswer> HttpModel::State::open(http::Request message) {
-  Socket socket = co_await connect_to(url.host, url.port);
-  if (!tls) {
-    AnyStream plain(std::move(socket));
-    co_return co_await http::StreamedAnswer::open(std::move(plain), std::move(message));
-  }
-  AnyStream secured = co_await tls->secure(std::move(socket), url.host);
-  co_return co_await http::StreamedAnswer::open(std::move(secured), std::move(message));
-}
-
 Task<http::StreamedAnswer> HttpModel::State::open_in_time(Question& question) {
   question.first_due = time_now() + endpoint.first_byte;
-  Task<http::StreamedAnswer> opening = open(std::move(question.message));
+  Task<http::StreamedAnswer> opening = door.open(std::move(question.message));
   auto opened = co_await within(endpoint.first_byte, std::move(opening));
   if (opened.timed_out()) {
     fail(Errc::model_failed,

@@ -46,7 +46,7 @@ struct Schema::Node {
 };
 
 // An Error bad_tool or bad_json for mistakes.
-Schema::Node read_schema(std::string_view text);
+Schema::Node read_schema(std::string_view text, bool known_only = false);
 
 // "/name" of a JSON pointer, short and without control characters.
 std::string pointer_part(std::string_view name);

@@ -34,7 +34,7 @@ constexpr std::size_t kMostSchemas = 2'000;
 
 class SchemaReader {
  public:
-  explicit SchemaReader(std::string_view text) : in_(text) {}
+  SchemaReader(std::string_view text, bool known_only) : in_(text), known_only_(known_only) {}
   Schema::Node all() {
     Schema::Node node = any("");
     in_.end();
@@ -48,6 +48,10 @@ class SchemaReader {
 
   Schema::Node any(const std::string& pointer) {  // NOLINT(misc-no-recursion)
     if (++schemas_ > kMostSchemas) refuse(pointer, "it has more than 2000 parts.");
+    if (known_only_ && in_.kind() == JsonKind::boolean) {
+      in_.raw();
+      return {};
+    }
     if (in_.kind() != JsonKind::object) refuse(pointer, "a schema is an object.");
     Schema::Node node;
     std::set<std::string> seen;
@@ -56,11 +60,25 @@ class SchemaReader {
       if (!seen.insert(name).second) refuse(pointer, "it has '" + name + "' twice.");
       keyword(node, name, pointer);
     }
+    if (known_only_) return without_unknown(std::move(node), seen);
     for (const std::string& name : node.required) {
       if (node.closed && !node.properties.contains(name)) {
         refuse(pointer, "'" + name + "' is required, and no property of that name is allowed.");
       }
     }
+    return node;
+  }
+
+  // A keyword only ever allows less, whatever else is there, but for these.
+  static Schema::Node without_unknown(Schema::Node node, const std::set<std::string>& seen) {
+    for (const char* const name : {"$ref", "$dynamicRef", "$recursiveRef"}) {
+      if (seen.contains(name)) return {};  // replaces the others, in older versions
+    }
+    if (seen.contains("patternProperties")) {
+      node.closed = false;
+      node.additional.clear();
+    }
+    if (seen.contains("prefixItems")) node.items.clear();
     return node;
   }
 
@@ -108,7 +126,7 @@ class SchemaReader {
     } else if (name == "maxItems") {
       node.most = count(here);
     } else if (name == "title" || name == "description" || name == "default" ||
-               name == "examples" || name == "$schema") {
+               name == "examples" || name == "$schema" || known_only_) {
       in_.raw();
     } else {
       refuse(pointer, "'" + detail::shown(name.substr(0, 80)) +
@@ -151,11 +169,14 @@ class SchemaReader {
   }
 
   JsonReader in_;
+  bool known_only_;
   std::size_t schemas_ = 0;
 };
 
 }  // namespace
 
-Schema::Node read_schema(std::string_view text) { return SchemaReader(text).all(); }
+Schema::Node read_schema(std::string_view text, bool known_only) {
+  return SchemaReader(text, known_only).all();
+}
 
 }  // namespace tiffany::agent

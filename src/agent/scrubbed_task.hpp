@@ -26,6 +26,7 @@ Task<T> scrubbed_task(const Scrubber* secrets, Task<T> work) {
       throw RetryAfter(later->delay(), sentence);
     }
     if (dynamic_cast<const NotRetryable*>(&error) != nullptr) throw NotRetryable(sentence);
+    if (dynamic_cast<const StepUnknown*>(&error) != nullptr) throw StepUnknown(sentence);
     if (const auto* const known = dynamic_cast<const Error*>(&error)) {
       throw Error(known->code(), sentence);
     }

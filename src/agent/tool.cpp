@@ -49,6 +49,13 @@ std::string ToolSet::names() const {
   return all;
 }
 
+std::string ToolSet::about_missing(std::string_view name) const {
+  for (const auto& [prefix, why] : missed_) {
+    if (name.starts_with(prefix)) return "There is no tool \"" + std::string(name) + "\". " + why;
+  }
+  return "There is no tool \"" + std::string(name) + "\". Tools: " + names();
+}
+
 std::string ToolSet::digest() const {
   std::string all;
   for (const auto& each : tools_) {

@@ -156,7 +156,9 @@ RecordedRun recorded_run(const std::vector<std::string>& lines,
       put_in_order(run);
       add_thought(run, from_json<Thought>(value()));
     } else if (view.type == RecordType::ToolResult) {
-      run.events.push_back(event_of(false, message_of(from_json<ToolRecord>(value()))));
+      const auto ended = from_json<ToolRecord>(value());
+      // Of a tool that had become another one a person was asked, and then there is a second end.
+      if (drift_of(ended).empty()) run.events.push_back(event_of(false, message_of(ended)));
     } else if (view.type == RecordType::StepEnd && record.of.starts_with("merge#")) {
       const auto merged = from_json<MergedCanvas>(value());
       if (!merged.conflicts.empty()) run.events.push_back(event_of(false, message_of(merged)));

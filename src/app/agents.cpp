@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/config_reader.hpp"
+#include "app/agent_servers.hpp"
 #include "app/agents_tools.hpp"
 #include "app/small_files.hpp"
 #include "tiffany/agent/agent.hpp"
@@ -124,6 +125,7 @@ struct Agents::Parts {
   Parts(exec::CommandRunner& commands, observe::Pal& pal, observe::Metrics& metrics,
         const std::string& data)
       : workshop(commands, data + "/agents"),
+        servers(data),
         rules(rules_in(data + "/rules.json")),
         meters(metrics),
         services(models, git) {
@@ -149,7 +151,7 @@ struct Agents::Parts {
     ConfigReader in(path, text);
     in.whole([&] {
       in.object({"prompt", "author", "policy", "budget", "models", "tools", "secrets", "memory",
-                 "run", "fetch", "skills", "delegate"},
+                 "run", "fetch", "skills", "delegate", "mcp"},
                 [&](const std::string& name) {
                   if (name == "prompt") services.prompt = in.text();
                   if (name == "author") services.author = in.text();
@@ -163,6 +165,7 @@ struct Agents::Parts {
                     });
                   }
                   if (name == "run") run = run_options_in(in);
+                  if (name == "mcp") servers.read(in, directory);
                   if (name == "fetch") fetch = fetch_options_in(in, directory);
                   if (name == "skills") {
                     in.array(kMostTools, [&](std::size_t) {
@@ -188,6 +191,7 @@ struct Agents::Parts {
     agent::add_skill_tools(services.tools, skills, workshop);
     services.prompt_more = skills->prompt();
     for (const exec::Secret& each : workshop.secrets) services.secrets.add(value_of(each));
+    servers.make(workshop.secrets);
   }
   void add_tool(const std::string& manifest, const std::string& path) {
     try {
@@ -200,6 +204,7 @@ struct Agents::Parts {
 
   static constexpr std::size_t kMostTools = 1000;
   agent::Workshop workshop;
+  AgentServers servers;
   ModelsOfFile models;
   std::string models_file;
   std::string memory_file;
@@ -235,7 +240,10 @@ Task<void> Agents::open() {
   if (!parts_->models_file.empty()) {
     parts_->models.router = co_await agent::read_models(parts_->models_file);
   }
+  co_await parts_->servers.open(parts_->services.tools);
 }
+
+Task<void> Agents::close() { co_await parts_->servers.close(); }
 
 void Agents::add(Registry& types) {
   if (types.find(agent::kAgentType) == nullptr) agent::add_agent(types, parts_->services);

@@ -24,8 +24,11 @@ class Agents {
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
   void add(Registry& types);
-  // Reads the models, with the files that they name. Throws as the constructor.
+  // Reads the models, with the files that they name, and asks servers of tools that are not known
+  // yet what they offer. Throws as the constructor; a server that cannot be reached is in the log.
   Task<void> open();
+  // When no agent runs any more: programs that are servers of tools end.
+  Task<void> close();
   // What people allowed for good.
   agent::RuleBook& rules() noexcept;
   const agent::Skills& skills() const noexcept;

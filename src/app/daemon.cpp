@@ -228,7 +228,7 @@ class Daemon {
     pal_.dismiss();
     report_ = report(host_.counts());
     const Duration longest = settings_.duration("drain");
-    const Handle<void> closing = all.spawn(close_host, &host_).named("close");
+    const Handle<void> closing = all.spawn(close_host, this).named("close");
     (void)co_await within(longest, race(closing, hurry_.wait()));
     if (!closing.done()) leave_at_once();
     // Until here others may look at what is still under way.
@@ -236,7 +236,10 @@ class Daemon {
     // Answers that are under way, among them that to the one who asked for the end.
     (void)co_await within(longest, race(server_.drained(), hurry_.wait()));
   }
-  static Task<void> close_host(Host* host) { co_await host->close(); }
+  static Task<void> close_host(Daemon* daemon) {
+    co_await daemon->host_.close();
+    co_await daemon->agents_.close();
+  }
 
   std::string report(const StatusCounts& counts) const {
     return "ended (" + why_ + "): " + std::to_string(counts[DurableStatus::running]) +

@@ -45,6 +45,7 @@ FailedAttempt failed_attempt(const std::exception_ptr& error) {
     failed.sentence = e.what();
     failed.failure = failure_of(e);
     failed.final = dynamic_cast<const NotRetryable*>(&e) != nullptr;
+    failed.unknown = dynamic_cast<const StepUnknown*>(&e) != nullptr;
     const auto* const later = dynamic_cast<const RetryAfter*>(&e);
     if (later != nullptr) failed.after = later->delay();
   } catch (...) {

@@ -29,6 +29,7 @@ struct FailedAttempt {
   FailurePtr failure{};
   bool late = false;                // it was cancelled because it took too long
   bool final = false;               // another attempt makes no sense
+  bool unknown = false;             // its code does not know whether it had its effect
   std::optional<Duration> after{};  // when the next one is to begin
 };
 

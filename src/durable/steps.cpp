@@ -215,6 +215,10 @@ bool Steps::try_again(StepSlot& step, detail::FailedAttempt failed) {
                  true, true);
     return false;
   }
+  if (once && failed.unknown) {
+    flow_.settle(step, step.options->ending, std::move(failed.sentence), true, true);
+    return false;
+  }
   const Duration pause =
       failed.after.value_or(step.options->policy.pause_after(step.attempts, key_hash(step)));
   if (once || failed.final || step.attempts >= step.options->policy.most ||

@@ -23,6 +23,10 @@ class Schema {
   // Everything fits.
   Schema();
   static Schema read(std::string_view text);
+  // For schemas of others, who check for themselves: keywords that are not known here are not
+  // checked, and neither is anything that they would change the meaning of. Of a schema that cannot
+  // be read nothing is checked. Never throws for what is in the text.
+  static Schema read_known(std::string_view text);
   Schema(const Schema& other) noexcept;
   Schema(Schema&& other) noexcept;
   Schema& operator=(const Schema& other) noexcept;

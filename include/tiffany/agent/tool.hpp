@@ -6,6 +6,7 @@
 // same key, and must then find what it did, or do what can be done twice.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,6 +48,8 @@ class ToolContext {
   std::int64_t now_us = 0;   // Flow::now(), the same when the call is made again
   std::string repository{};  // empty: there is none
   CanvasState canvas{};
+  // A person has approved the call although the tool is another one by now: ToolAnswer::drift.
+  std::string accepted{};
 };
 
 class ToolAnswer {
@@ -58,6 +61,9 @@ class ToolAnswer {
   int exit = 0;
   int level = 0;         // of the sandbox that it had
   CanvasState canvas{};  // as it is now
+  // The tool is not what its pin says: this is the pin that it has by now, `text` says what is
+  // different, and the call was not made.
+  std::string drift{};
 };
 
 class Tool {
@@ -84,11 +90,16 @@ class ToolSet {
   Tool* find(std::string_view name) const noexcept;  // null: there is none
   std::vector<ToolOffer> offers() const;
   std::string names() const;  // "edit, read, run"
+  // Why there is no tool whose name begins so; said when one is called.
+  void miss(std::string prefix, std::string why) { missed_[std::move(prefix)] = std::move(why); }
+  // A sentence about a name that no tool has.
+  std::string about_missing(std::string_view name) const;
   // Of all of them: changes when one is added, removed or becomes another.
   std::string digest() const;
 
  private:
   std::vector<std::shared_ptr<Tool>> tools_;  // by name
+  std::map<std::string, std::string> missed_;
 };
 
 }  // namespace tiffany::agent

@@ -53,7 +53,8 @@ class StepFailed : public RecordedFailure {
   int attempts_;
 };
 
-// Nobody knows whether a step that may happen once had its effect (Errc::step_unknown).
+// Nobody knows whether a step that may happen once had its effect (Errc::step_unknown). Its own
+// code may throw it, when an answer was lost; from other steps it is a failure like others.
 class StepUnknown : public Error {
  public:
   explicit StepUnknown(const std::string& sentence) : Error(Errc::step_unknown, sentence) {}
