@@ -118,7 +118,7 @@ void require_headers(const http::Request& request, const RpcMessage& message) {
 }
 
 // Why a request is refused before it is carried out.
-struct Refused {
+struct RefusedMessage {
   int status;
   RpcFailure failure;
 };
@@ -132,7 +132,7 @@ class McpExchange {
         engine_(door_, api.parts.settings.truth("mcp_approve")) {}
 
   Task<Response> answer() {
-    std::optional<Refused> refused;
+    std::optional<RefusedMessage> refused;
     std::string id;
     try {
       if (is_rpc_batch(exchange_.request().body)) co_return co_await batch_answer();
@@ -142,11 +142,11 @@ class McpExchange {
       if (message.id.empty() || message.method.empty()) co_return Response(202);
       co_return co_await answer_to(std::move(message));
     } catch (const RpcFailure& failure) {
-      refused = Refused{400, failure};
-    } catch (const Refused& failure) {
+      refused = RefusedMessage{400, failure};
+    } catch (const RefusedMessage& failure) {
       refused = failure;
     } catch (const Error& error) {
-      refused = Refused{400, RpcFailure{rpc::kBadParams, error.what(), "", id}};
+      refused = RefusedMessage{400, RpcFailure{rpc::kBadParams, error.what(), "", id}};
     }
     co_return message_answer(refused->status, rpc_error(refused->failure.id, refused->failure));
   }
@@ -180,15 +180,15 @@ class McpExchange {
       engine_.require_method(message, asker);
       return asker;
     } catch (const RpcFailure& failure) {
-      Refused refused{400, failure};
+      RefusedMessage refused{400, failure};
       refused.failure.id = message.id;
       if (failure.code == rpc::kNoMethod) {
         // Of the era without a handshake; before, only the body said so.
         refused.status = modern || header_version().empty() ? 404 : 200;
       }
-      throw Refused(refused);
+      throw RefusedMessage(refused);
     } catch (const Error& error) {
-      throw Refused{400, RpcFailure{rpc::kBadParams, error.what(), "", message.id}};
+      throw RefusedMessage{400, RpcFailure{rpc::kBadParams, error.what(), "", message.id}};
     }
   }
 
@@ -250,7 +250,7 @@ class McpExchange {
       co_return answer.body;
     } catch (const RpcFailure& failure) {
       failed = failure;
-    } catch (const Refused& refused) {
+    } catch (const RefusedMessage& refused) {
       failed = refused.failure;
     }
     co_return rpc_error(failed.id, failed);
