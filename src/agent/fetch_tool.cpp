@@ -117,6 +117,8 @@ class FetchTool final : public Tool {
     if (allowed_.empty()) {
       throw Error(Errc::bad_tool, "The tool \"fetch\" needs the hosts that it may ask.");
     }
+    // A file that cannot be trusted is found before the first call.
+    if (!options_.trust.empty()) tls_ = std::make_unique<ModelTls>(options_.trust);
     offer_.name = "fetch";
     offer_.about = "Gets the text of a URL. Hosts: " + names + ". Redirects are not followed.";
     offer_.schema = kFetchSchema;

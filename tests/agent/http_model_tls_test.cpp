@@ -107,6 +107,11 @@ TEST(FetchToolTls, FetchesOverTlsAndOnlyFromWhomItTrusts) {
   EXPECT_EQ(fetched(made.good(), authority).text, "safe");
   EXPECT_TRUE(fetched(made.good(), "").failed) << "nobody trusts that authority";
   EXPECT_TRUE(fetched(made.other_host(), authority).failed) << "another host";
+  FetchOptions nowhere;
+  nowhere.hosts = {"docs.example.org"};
+  nowhere.trust = "/nowhere.pem";
+  ToolSet tools;
+  EXPECT_THROW(add_fetch_tool(tools, nowhere), Error);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class FetchOptions {
   LookUp look_up{};                                // empty: as the system does it
 };
 
-// Errc::bad_tool when no host is named, or one that is none.
+// Errc::bad_tool when no host is named, or one that is none; the errors of TlsContext for `trust`.
 void add_fetch_tool(ToolSet& tools, FetchOptions options);
 
 // Whether an address is one of the public internet: not of this machine, of a private network, of
