@@ -1,7 +1,7 @@
 // What can be done to tasks. Each asks first, and names what it would be done to.
 import { change, may, post } from './api';
 import type { Forked, Task } from './api_types';
-import { question } from './parts';
+import { question, type Question } from './parts';
 import { go } from './route';
 import { quoted, shortId } from './text';
 
@@ -43,10 +43,7 @@ export function ask(verb: Verb, tasks: Task[]): void {
   const capital = verb[0].toUpperCase() + verb.slice(1);
   question.value = {
     title: `${capital} ${what}?`,
-    words:
-      tasks.length === 1
-        ? meaning[verb]
-        : meaning[verb],
+    words: meaning[verb],
     targets: tasks.length === 1 ? undefined : tasks.map(nameOf),
     ask: [{ name: 'reason', label: 'Reason (is written to the audit)' }],
     confirm: `${capital} ${what}`,
@@ -116,11 +113,16 @@ export function parse(text: string): unknown {
   }
 }
 
-export function askToRemove(what: string, path: string, words: string): void {
+export function askToRemove(
+  what: string,
+  path: string,
+  words: Question['words'],
+  verb = 'Remove',
+): void {
   question.value = {
-    title: `Remove ${what}?`,
+    title: `${verb} ${what}?`,
     words,
-    confirm: `Remove ${what}`,
+    confirm: `${verb} ${what}`,
     danger: true,
     act: async () => {
       await change('DELETE', path);

@@ -1,14 +1,17 @@
 // An agent: what it was told, what was said, which tools it ran, and what it has used.
 import type { Task } from './api_types';
+import { Children } from './children';
 import { Diff, isDiff } from './diff';
 import type { Asked as Step, Story } from './history';
 import { useAsk } from './live';
 import { Json } from './parts';
+import { link } from './route';
 
 export const agentType = 'tiffany.agent';
 
 export interface AgentQuestion {
   promise: string;
+  tool: string; // of a patch "commit"
   digest: string;
   action: string; // canonical JSON
   why: string;
@@ -149,6 +152,11 @@ export function Agent({ task, story }: { task: Task; story: Story }) {
         <Diff text={view.question.diff} label="The patch" file={`${task.id}.diff`} />
       )}
       {view && <Budget view={view} />}
+      <Children task={task} />
+      <p>
+        <a href={link(`task/${task.id}`)}>Each step on a timeline</a>,{' '}
+        <a href={link(`task/${task.id}/graph`)}>the agents it started as a graph</a>
+      </p>
       <h3>What was said</h3>
       <ol class="plain transcript">
         {transcriptOf(story).map((each, i) => (

@@ -7,9 +7,21 @@ import type { PlanState, Promises, Task } from './api_types';
 import { Diff, isDiff } from './diff';
 import { storyOf, useRecords, type Asked, type Story } from './history';
 import { changed, refresh, useAsk } from './live';
-import { Copy, Empty, Failure, Json, say, TaskLink, useKeys, When } from './parts';
+import {
+  Button,
+  Copy,
+  Empty,
+  Failure,
+  Json,
+  OperatorsOnly,
+  say,
+  TaskLink,
+  useKeys,
+  When,
+} from './parts';
 import { commandEnd, planType } from './plan_run';
 import { refine, route } from './route';
+import { Rules } from './rules';
 import { age, clock, micros, quoted, shortId } from './text';
 
 type Open = Promises['promises'][number];
@@ -24,6 +36,7 @@ interface Payload {
   unit?: string; // of a plan
   digest?: string;
   action?: string; // of an agent: what the digest is of
+  tool?: string; // that an agent would run; not of a patch
 }
 
 function diffIn(story: Story): Payload | undefined {
@@ -45,8 +58,9 @@ function usePayload(promise: Open, story: Story): Payload | undefined {
   const question = useAsk<Answered<AgentView>>(asks, promise.task).data?.answer.question;
   if (ofAgent) {
     if (question?.promise !== promise.id) return undefined;
-    const { diff, why, digest, action } = question;
-    return { text: diff || why, from: why, digest, action };
+    const { diff, why, digest, action, tool } = question;
+    const call = tool === 'commit' ? undefined : tool;
+    return { text: diff || why, from: why, digest, action, tool: call };
   }
   if (!ofPlan) return diffIn(story);
   const unit = plan?.units.find((each) => each.promise === promise.id);
@@ -77,6 +91,32 @@ function Digest({ digest }: { digest: string }) {
   );
 }
 
+// How far an approval of a call goes; a rejection is of this call.
+function Scope(props: { tool: string; scope: string; choose: (scope: string) => void }) {
+  const { tool, scope, choose } = props;
+  const scopes = [
+    ['once', 'this call, once'],
+    ['task', `every call of ${tool} in this task`],
+    ['rule', 'this call with these arguments, in this repository, of every agent: a rule'],
+  ];
+  return (
+    <fieldset>
+      <legend>Approve</legend>
+      {scopes.map(([name, words]) => (
+        <label key={name} class="check row">
+          <input
+            type="radio"
+            name="scope"
+            checked={scope === name}
+            onChange={() => choose(name)}
+          />{' '}
+          {words}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
 function Decide({ promise, next }: { promise: Open; next: () => void }) {
   const task = useAsk<Task>(`/tasks/${promise.task}`, promise.task).data;
   const records = useRecords(task, changed.value.number);
@@ -90,14 +130,15 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
   const shown = !!asked && (!bound || payload !== undefined);
   const [comment, setComment] = useState('');
   const [value, setValue] = useState('');
+  const [scope, setScope] = useState('once');
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
 
   const send = (approve: boolean): Promise<unknown> => {
     const reason = comment || undefined;
     if (payload?.digest) {
-      const { unit, digest } = payload;
-      const body = { unit, approved: approve, digest, note: comment };
+      const { unit, digest, tool } = payload;
+      const body = { unit, approved: approve, digest, note: comment, scope: tool && scope };
       return post(`/tasks/${promise.task}/decide`, body);
     }
     const path = `/promises/${promise.id}`;
@@ -183,42 +224,37 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
           />
         </label>
       )}
+      {payload?.tool && <Scope tool={payload.tool} scope={scope} choose={setScope} />}
       <label>
         Comment (is written to the audit)
         <input value={comment} onInput={(event) => setComment(event.currentTarget.value)} />
       </label>
-      {problem && (
-        <div class="failure" role="alert">
-          {problem}
-        </div>
-      )}
-      {!may('operator') && (
-        <p class="note">Your token is a viewer's: deciding needs an operator's.</p>
-      )}
+      {problem && <Failure error={problem} />}
+      <OperatorsOnly what="deciding" />
       <div class="bar big">
-        <button
-          type="button"
+        <Button
           class="primary"
-          disabled={!may('operator') || busy || !shown}
+          operator
+          disabled={busy || !shown}
           onClick={() => void decide(true)}
         >
           Approve <kbd>a</kbd>
-        </button>
-        <button
-          type="button"
+        </Button>
+        <Button
           class="danger"
-          disabled={!may('operator') || busy || !shown}
+          operator
+          disabled={busy || !shown}
           onClick={() => void decide(false)}
         >
           Reject <kbd>r</kbd>
-        </button>
-        <button type="button" onClick={next}>
+        </Button>
+        <Button onClick={next}>
           Next <kbd>n</kbd>
-        </button>
+        </Button>
         <Copy
           text={
             yesOrNo
-              ? `tiffany approve ${promise.task}`
+              ? `tiffany approve ${promise.task}${scope === 'once' ? '' : ` --scope ${scope}`}`
               : `tiffany complete ${promise.id} ${quoted(value || 'null')}`
           }
         />
@@ -254,48 +290,53 @@ export function Approvals() {
   if (!answer.data) return null;
   if (all.length === 0) {
     return (
-      <Empty title="Nothing waits for a decision">
-        <p>
-          A task asks for one with <code>co_await flow.promise&lt;bool&gt;("approval")</code>, a
-          plan with a step <code>approve</code>. It waits, over restarts too, until somebody
-          answers here, with <code>tiffany approve</code>, or with curl.
-        </p>
-      </Empty>
+      <>
+        <Empty title="Nothing waits for a decision">
+          <p>
+            A task asks for one with <code>co_await flow.promise&lt;bool&gt;("approval")</code>, a
+            plan with a step <code>approve</code>. It waits, over restarts too, until somebody
+            answers here, with <code>tiffany approve</code>, or with curl.
+          </p>
+        </Empty>
+        <Rules />
+      </>
     );
   }
   const first = Math.max(0, Math.min(at - mostListed / 2, all.length - mostListed));
   return (
-    <div class="inbox">
-      <section aria-label="Waiting">
-        <h1>
-          {all.length}
-          {all.length === limit && '+'} {all.length === 1 ? 'decision' : 'decisions'} waiting
-        </h1>
-        <ul class="list">
-          {all.slice(first, first + mostListed).map((each) => (
-            <li key={each.id}>
-              <button
-                type="button"
-                aria-current={each.id === wanted ? 'true' : undefined}
-                data-promise={each.id}
-                onClick={() => refine({ promise: each.id })}
-              >
-                <b>{each.name}</b> {each.type} {each.key}{' '}
-                <span class="mono dim">{shortId(each.task)}</span>
-                {each.since && (
-                  <span class="dim"> {age(clock.value - micros(each.since) / 1000)}</span>
-                )}
-              </button>
-            </li>
-          ))}
-        </ul>
-      </section>
-      {current ? (
-        <Decide key={current.id} promise={current} next={() => step(1)} />
-      ) : (
-        wanted && <Decided next={() => refine({ promise: all[0].id })} />
-      )}
-    </div>
+    <>
+      <div class="inbox">
+        <section aria-label="Waiting">
+          <h1>
+            {all.length}
+            {all.length === limit && '+'} {all.length === 1 ? 'decision' : 'decisions'} waiting
+          </h1>
+          <ul class="list">
+            {all.slice(first, first + mostListed).map((each) => (
+              <li key={each.id}>
+                <Button
+                  aria-current={each.id === wanted ? 'true' : undefined}
+                  data-promise={each.id}
+                  onClick={() => refine({ promise: each.id })}
+                >
+                  <b>{each.name}</b> {each.type} {each.key}{' '}
+                  <span class="mono dim">{shortId(each.task)}</span>
+                  {each.since && (
+                    <span class="dim"> {age(clock.value - micros(each.since) / 1000)}</span>
+                  )}
+                </Button>
+              </li>
+            ))}
+          </ul>
+        </section>
+        {current ? (
+          <Decide key={current.id} promise={current} next={() => step(1)} />
+        ) : (
+          wanted && <Decided next={() => refine({ promise: all[0].id })} />
+        )}
+      </div>
+      <Rules />
+    </>
   );
 }
 
@@ -305,9 +346,9 @@ function Decided({ next }: { next: () => void }) {
       <h2>This one waits no longer</h2>
       <p>Somebody decided it, or its task ended. Its task has the answer in its history.</p>
       <div class="bar big">
-        <button type="button" onClick={next}>
+        <Button onClick={next}>
           Next <kbd>n</kbd>
-        </button>
+        </Button>
       </div>
     </section>
   );

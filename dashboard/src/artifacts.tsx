@@ -2,7 +2,7 @@
 import { base, getBlob } from './api';
 import type { Artifacts as Kept, Task } from './api_types';
 import { useAsk } from './live';
-import { Copy, Failure, saveBlob, say } from './parts';
+import { Button, Copy, Failure, saveBlob, say, Table } from './parts';
 import { bytes, quoted } from './text';
 
 type File = Kept['artifacts'][number];
@@ -44,43 +44,29 @@ export function Artifacts({ task, unit }: { task: Task; unit?: string }) {
       {shown.length === 0 ? (
         <p class="dim">None of this step; {all.length} of others.</p>
       ) : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Table of artifacts">
-          <table>
-            <thead>
-              <tr>
-                <th>File</th>
-                <th>Step</th>
-                <th class="num">Size</th>
-                <th>SHA-256</th>
-                <th>Actions</th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.slice(0, mostShown).map((each) => (
-                <tr key={`${each.unit} ${each.name}`}>
-                  <td class="mono">{each.name}</td>
-                  <td class="mono">{each.unit}</td>
-                  <td class="num" title={`${each.size} bytes`}>
-                    {bytes(each.size ?? 0)}
-                  </td>
-                  <td class="mono dim" title={each.sha256}>
-                    {each.sha256?.slice(0, 12)}…
-                  </td>
-                  <td>
-                    <button
-                      type="button"
-                      aria-label={`Download ${each.name} of ${each.unit}`}
-                      title={`tiffany artifacts ${task.id} ${quoted(each.name ?? '')}`}
-                      onClick={() => void download(task, each)}
-                    >
-                      Download
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table label="Table of artifacts" head={['File', 'Step', '#Size', 'SHA-256', 'Actions']}>
+          {shown.slice(0, mostShown).map((each) => (
+            <tr key={`${each.unit} ${each.name}`}>
+              <td class="mono">{each.name}</td>
+              <td class="mono">{each.unit}</td>
+              <td class="num" title={`${each.size} bytes`}>
+                {bytes(each.size ?? 0)}
+              </td>
+              <td class="mono dim" title={each.sha256}>
+                {each.sha256?.slice(0, 12)}…
+              </td>
+              <td>
+                <Button
+                  aria-label={`Download ${each.name} of ${each.unit}`}
+                  title={`tiffany artifacts ${task.id} ${quoted(each.name ?? '')}`}
+                  onClick={() => void download(task, each)}
+                >
+                  Download
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
       {shown.length > mostShown && (
         <p class="dim">

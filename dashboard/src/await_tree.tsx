@@ -1,7 +1,7 @@
 // The tasks of the process as a tree: who started whom, what each waits for, and at which lines.
 import type { ComponentChildren } from 'preact';
 import { useAsk } from './live';
-import { Copy, Failure } from './parts';
+import { Card, Copy, Failure } from './parts';
 import { duration } from './text';
 
 export interface ProcessTask {
@@ -129,12 +129,7 @@ export function AwaitTree({ of }: { of?: string }) {
   let title: ComponentChildren = `${tasks.length} tasks of the process, and what they wait for`;
   if (of) title = 'What its code awaits, innermost first';
   return (
-    <section class="card" aria-label="Await tree">
-      <div class="bar">
-        <h2>{title}</h2>
-        <span class="grow" />
-        <Copy text="tiffany dump" />
-      </div>
+    <Card title={title} label="Await tree" more={<Copy text="tiffany dump" />}>
       {shown.length === 0 && (
         <p class="dim">
           No task of the process runs its code at this moment: it has ended, stands still, or was
@@ -151,6 +146,6 @@ export function AwaitTree({ of }: { of?: string }) {
           {shown.length - mostOfOne} others: <code>tiffany dump</code> has all.
         </p>
       )}
-    </section>
+    </Card>
   );
 }

@@ -1,5 +1,6 @@
 // Tasks that wait for one another in a circle, drawn.
 import type { Problems } from './api_types';
+import { Scroll } from './parts';
 
 type Lint = Problems['problems'][number];
 
@@ -35,7 +36,7 @@ export function Circle({ members }: { members: string[] }) {
   const back = 10 + height + 26;
   const from = right - gap - width / 2;
   return (
-    <div class="scroll graph" tabIndex={0} role="region" aria-label="Circle of waits">
+    <Scroll graph label="Circle of waits">
       <svg
         width={right}
         height={back + 10}
@@ -80,6 +81,6 @@ export function Circle({ members }: { members: string[] }) {
         />
       </svg>
       {members.length > mostShown && <p class="dim">and {members.length - mostShown} others</p>}
-    </div>
+    </Scroll>
   );
 }

@@ -1,6 +1,6 @@
 // A unified diff side by side.
 import { useState } from 'preact/hooks';
-import { save } from './parts';
+import { Button, save, Scroll } from './parts';
 
 export interface DiffRow {
   kind: 'file' | 'hunk' | 'same' | 'changed';
@@ -85,11 +85,9 @@ export function Diff({ text, label, file }: { text: string; label: string; file:
       <p>
         {files} {files === 1 ? 'file' : 'files'} <span class="good">+{count('right')}</span>{' '}
         <span class="bad">−{count('left')}</span>{' '}
-        <button type="button" class="quiet" onClick={() => save(file, text, 'text/x-diff')}>
-          Download diff
-        </button>
+        <Button class="quiet" onClick={() => save(file, text, 'text/x-diff')}>Download diff</Button>
       </p>
-      <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+      <Scroll label={label}>
         <table class="diff">
           <colgroup>
             <col class="num" />
@@ -112,11 +110,11 @@ export function Diff({ text, label, file }: { text: string; label: string; file:
             )}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {rows.length > shown.length && (
-        <button type="button" onClick={() => setAll(true)}>
+        <Button onClick={() => setAll(true)}>
           All {rows.length} lines
-        </button>
+        </Button>
       )}
     </>
   );

@@ -1,7 +1,7 @@
 // What is shown of all tasks: by status, by words, and filters that were kept.
 import { useEffect, useState } from 'preact/hooks';
 import { counts } from './live';
-import { Copy, signs, statuses } from './parts';
+import { Button, Copy, signs, statuses } from './parts';
 import { decoded, go, link, refine, route } from './route';
 import { number, quoted } from './text';
 
@@ -17,17 +17,15 @@ export function StatusCounts({ chosen }: { chosen: string }) {
   const choose = (status: string) => refine({ status });
   return (
     <div class="counts" role="group" aria-label="Tasks by status">
-      <button
-        type="button"
+      <Button
         class={chosen ? 'count' : 'count chosen'}
         aria-pressed={!chosen}
         onClick={() => choose('')}
       >
         <b>{number(total)}</b> all
-      </button>
+      </Button>
       {statuses.map((each) => (
-        <button
-          type="button"
+        <Button
           key={each}
           aria-pressed={chosen === each}
           class={`count ${each}${chosen === each ? ' chosen' : ''}`}
@@ -36,7 +34,7 @@ export function StatusCounts({ chosen }: { chosen: string }) {
           <span aria-hidden="true">{signs[each]}</span>{' '}
           <b>{number(counts.value[each] ?? 0)}</b>{' '}
           {each}
-        </button>
+        </Button>
       ))}
     </div>
   );
@@ -122,13 +120,9 @@ function SavedFilters({ now, any }: { now: string; any: boolean }) {
   return (
     <>
       {any && (
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => keep(known ? others : { ...saved, [name]: now })}
-        >
+        <Button class="quiet" onClick={() => keep(known ? others : { ...saved, [name]: now })}>
           {known ? 'Forget filter' : 'Save filter'}
-        </button>
+        </Button>
       )}
       {Object.entries(saved).map(([each, hash]) => (
         <a key={each} class="saved" href={hash}>

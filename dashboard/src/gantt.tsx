@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { arrowsIn, axis, draw, names, revealed, rowHeight } from './gantt_draw';
 import type { Arrow, Bar, Window } from './gantt_draw';
+import { Button, Swatch } from './parts';
 
 const mostRows = 16; // in sight
 
@@ -131,20 +132,14 @@ export function Gantt({
         <span class="legend">
           {legend.map(([kind, words]) => (
             <span key={kind}>
-              <i class={`swatch ${kind}`} /> {words}
+              <Swatch colour={kind} /> {words}
             </span>
           ))}
         </span>
         <span class="grow" />
-        <button type="button" onClick={() => zoom(0.5)} aria-label="Zoom in">
-          +
-        </button>
-        <button type="button" onClick={() => zoom(2)} aria-label="Zoom out">
-          −
-        </button>
-        <button type="button" onClick={() => setSeen(null)}>
-          All
-        </button>
+        <Button onClick={() => zoom(0.5)} aria-label="Zoom in">+</Button>
+        <Button onClick={() => zoom(2)} aria-label="Zoom out">−</Button>
+        <Button onClick={() => setSeen(null)}>All</Button>
       </div>
       <canvas
         ref={canvas}

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get } from './api';
 import type { Task, TaskPage } from './api_types';
 import { changed } from './live';
-import { Copy, Empty, signs } from './parts';
+import { Copy, Empty, Scroll, signs } from './parts';
 import { link } from './route';
 import { shortId } from './text';
 
@@ -35,25 +35,104 @@ async function below(
   return { task, children, more: page.next !== undefined };
 }
 
+// A box of a drawing, with what hangs on it.
+export interface Box {
+  key: string;
+  href: string;
+  look: string; // classes
+  lines: [string, string];
+  beside?: string; // what its edge means, when that is a failure
+  boxes: Box[];
+}
+
 interface Placed {
-  node: Node;
+  box: Box;
   x: number;
   y: number;
   parent?: Placed;
 }
 
 // A leaf has a row of its own; what has children is in the middle of them.
-function placed(node: Node, level: number, parent: Placed | undefined, all: Placed[]): Placed {
-  const here: Placed = { node, x: level * (width + 60), y: 0, parent };
+function placed(box: Box, level: number, parent: Placed | undefined, all: Placed[]): Placed {
+  const here: Placed = { box, x: level * (width + 60), y: 0, parent };
   all.push(here);
-  const children = node.children.map((each) => placed(each, level + 1, here, all));
+  const children = box.boxes.map((each) => placed(each, level + 1, here, all));
   if (children.length === 0) {
-    const rows = all.filter((each) => each.node.children.length === 0).length;
+    const rows = all.filter((each) => each.box.boxes.length === 0).length;
     here.y = (rows - 1) * (height + 14);
   } else {
     here.y = (children[0].y + children[children.length - 1].y) / 2;
   }
   return here;
+}
+
+// From left to right. `things`: what the boxes are.
+export function Boxes({ root, label, things }: { root: Box; label: string; things: string }) {
+  const all: Placed[] = [];
+  placed(root, 0, undefined, all);
+  // With room for the words beside a child that failed.
+  const words = all.some((each) => each.box.beside) ? 220 : 4;
+  const right = Math.max(...all.map((each) => each.x)) + width + words;
+  const bottom = Math.max(...all.map((each) => each.y)) + height + 4;
+  return (
+    <Scroll graph label={label}>
+      <svg width={right} height={bottom} role="group" aria-label={`${all.length} ${things}`}>
+        {all
+          .filter((each) => each.parent)
+          .map(({ box, x, y, parent }) => {
+            const x1 = parent!.x + width;
+            const y1 = parent!.y + height / 2;
+            const y2 = y + height / 2;
+            return (
+              <g key={box.key}>
+                <path
+                  class={box.beside ? 'edge failed' : 'edge'}
+                  d={`M${x1},${y1} C${x1 + 30},${y1} ${x - 30},${y2} ${x},${y2}`}
+                />
+                {box.beside && (
+                  <text class="small" x={x + width + 8} y={y2 + 4}>
+                    {box.beside}
+                  </text>
+                )}
+              </g>
+            );
+          })}
+        {all.map(({ box, x, y }) => (
+          <a key={box.key} href={box.href}>
+            <rect
+              class={`node ${box.look}`}
+              x={x + 1}
+              y={y + 1}
+              width={width}
+              height={height}
+              rx={5}
+            />
+            <text x={x + 10} y={y + 18}>
+              {box.lines[0]}
+            </text>
+            <text class="small" x={x + 10} y={y + 35}>
+              {box.lines[1]}
+            </text>
+          </a>
+        ))}
+      </svg>
+    </Scroll>
+  );
+}
+
+function boxOf({ task, children, more }: Node, shown: string, parent?: Task): Box {
+  const { id, status, type } = task;
+  return {
+    key: id,
+    href: link(`task/${id}/graph`),
+    look: `${status}${id === shown ? ' this' : ''}`,
+    lines: [
+      `${signs[status]} ${type.slice(0, 22)}`,
+      `${shortId(id)} ${status}${more ? ' …' : ''}`,
+    ],
+    beside: parent && status === 'failed' ? `← its failure goes to ${parent.type}` : undefined,
+    boxes: children.map((each) => boxOf(each, shown, task)),
+  };
 }
 
 export function Graph({ task }: { task: Task }) {
@@ -81,62 +160,12 @@ export function Graph({ task }: { task: Task }) {
       </Empty>
     );
   }
-  const all: Placed[] = [];
-  placed(root, 0, undefined, all);
-  // With room for the words beside a child that failed.
-  const right = Math.max(...all.map((each) => each.x)) + width + 220;
-  const bottom = Math.max(...all.map((each) => each.y)) + height + 4;
   return (
     <>
-    <p><Copy text={`tiffany tree ${task.id}`} /></p>
-    <div class="scroll graph" tabIndex={0} role="region" aria-label="Graph of tasks">
-      <svg width={right} height={bottom} role="group" aria-label={`${all.length} tasks`}>
-        {all
-          .filter((each) => each.parent)
-          .map((each) => {
-            const from = each.parent!;
-            const x1 = from.x + width;
-            const y1 = from.y + height / 2;
-            const y2 = each.y + height / 2;
-            const failed = each.node.task.status === 'failed';
-            return (
-              <g key={each.node.task.id}>
-                <path
-                  class={failed ? 'edge failed' : 'edge'}
-                  d={`M${x1},${y1} C${x1 + 30},${y1} ${each.x - 30},${y2} ${each.x},${y2}`}
-                />
-                {failed && (
-                  <text class="small" x={each.x + width + 8} y={y2 + 4}>
-                    ← its failure goes to {from.node.task.type}
-                  </text>
-                )}
-              </g>
-            );
-          })}
-        {all.map(({ node, x, y }) => (
-          <a
-            key={node.task.id}
-            href={link(`task/${node.task.id}/graph`)}
-          >
-            <rect
-              class={`node ${node.task.status}${node.task.id === task.id ? ' this' : ''}`}
-              x={x + 1}
-              y={y + 1}
-              width={width}
-              height={height}
-              rx={5}
-            />
-            <text x={x + 10} y={y + 18}>
-              {signs[node.task.status]} {node.task.type.slice(0, 22)}
-            </text>
-            <text class="small" x={x + 10} y={y + 35}>
-              {shortId(node.task.id)} {node.task.status}
-              {node.more ? ' …' : ''}
-            </text>
-          </a>
-        ))}
-      </svg>
-    </div>
+      <p>
+        <Copy text={`tiffany tree ${task.id}`} />
+      </p>
+      <Boxes root={boxOf(root, task.id)} label="Graph of tasks" things="tasks" />
     </>
   );
 }

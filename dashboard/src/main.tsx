@@ -1,6 +1,6 @@
 // The page: header with the state of the connection, the view that the address names, keys.
 import { signal } from '@preact/signals';
-import { render } from 'preact';
+import { render, type ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { info, refused, signIn, token } from './api';
 import type { Promises as Waiting } from './api_types';
@@ -17,8 +17,10 @@ import {
   stream,
   useAsk,
 } from './live';
-import { Dialog, isTyping, toast } from './parts';
+import { Button, Dialog, Failure, isTyping, toast } from './parts';
 import { Palette, paletteOpen } from './palette';
+import { MemoryView } from './memory';
+import { places } from './places';
 import { Plans } from './plans';
 import { Problems, useTrouble } from './problems';
 import { ProcessTimeline } from './process_timeline';
@@ -26,6 +28,7 @@ import { go, link, route } from './route';
 import { SchedulerView } from './scheduler';
 import { Schedules } from './schedules';
 import { SettingsView } from './settings';
+import { SkillsView } from './skills';
 import { Start } from './start';
 import { StepsView } from './steps';
 import { TaskView } from './task';
@@ -47,9 +50,7 @@ function ConnectionState() {
     return (
       <span class="link frozen" role="status" title="Updates are stopped; press space to go on">
         ‖ frozen {held.value > 0 && `${held.value} events held`}{' '}
-        <button type="button" onClick={() => freeze(false)}>
-          go on
-        </button>
+        <Button onClick={() => freeze(false)}>go on</Button>
       </span>
     );
   }
@@ -58,8 +59,7 @@ function ConnectionState() {
       <span class="link live" role="status" title={`since ${timeOfDay(new Date(since))}`}>
         ● live
         {dropped.value > 0 && (
-          <button
-            type="button"
+          <Button
             class="amber"
             onClick={() => {
               dropped.value = 0;
@@ -68,7 +68,7 @@ function ConnectionState() {
             title="More events came than this page could read; everything was asked for again"
           >
             {dropped.value} dropped
-          </button>
+          </Button>
         )}
       </span>
     );
@@ -79,19 +79,6 @@ function ConnectionState() {
     </span>
   );
 }
-
-const places: [string, string, string][] = [
-  ['tasks', 'Tasks', 't'],
-  ['approvals', 'Approvals', 'a'],
-  ['problems', 'Problems', 'p'],
-  ['plans', 'Plans', 'l'],
-  ['steps', 'Steps', 'h'],
-  ['scheduler', 'Scheduler', 's'],
-  ['timeline', 'Timeline', 'i'],
-  ['schedules', 'Schedules', 'c'],
-  ['start', 'Start', 'n'],
-  ['settings', 'Settings', 'e'],
-];
 
 // The daemon looks at every promise to answer this: not with each round of requests.
 const countRest = 3000;
@@ -116,9 +103,9 @@ function Header() {
           </a>
         ))}
       </nav>
-      <button type="button" class="quiet" onClick={() => (paletteOpen.value = true)}>
+      <Button class="quiet" onClick={() => (paletteOpen.value = true)}>
         Go to <kbd>Ctrl K</kbd>
-      </button>
+      </Button>
     </header>
   );
 }
@@ -152,11 +139,7 @@ function SignIn() {
           Token
           <input name="token" type="password" autoComplete="off" autoFocus required />
         </label>
-        {refused.value && (
-          <div class="failure" role="alert">
-            {refused.value}
-          </div>
-        )}
+        {refused.value && <Failure error={refused.value} />}
         <button type="submit" class="primary">
           Sign in
         </button>
@@ -173,16 +156,7 @@ function SignIn() {
 const helpOpen = signal(false);
 const keys: [string, string][] = [
   ['Ctrl K', 'go to a view, a task, an action'],
-  ['g t', 'tasks'],
-  ['g a', 'approvals'],
-  ['g p', 'problems'],
-  ['g l', 'plans'],
-  ['g h', 'steps, as a heatmap'],
-  ['g s', 'scheduler'],
-  ['g i', 'timeline of the process'],
-  ['g c', 'schedules'],
-  ['g n', 'start a task'],
-  ['g e', 'settings'],
+  ...places.map(([, , key, what]): [string, string] => [`g ${key}`, what]),
   ['/', 'filter'],
   ['j k', 'down and up'],
   ['x', 'select'],
@@ -212,9 +186,7 @@ function Help() {
         ))}
       </dl>
       <div class="buttons">
-        <button type="button" autoFocus onClick={() => (helpOpen.value = false)}>
-          Back
-        </button>
+        <Button autoFocus onClick={() => (helpOpen.value = false)}>Back</Button>
       </div>
     </dialog>
   );
@@ -247,31 +219,25 @@ function onKey(event: KeyboardEvent): void {
   }
 }
 
+const views: Record<string, () => ComponentChildren> = {
+  approvals: Approvals,
+  problems: () => <Problems counts={counts.value} />,
+  plans: Plans,
+  steps: StepsView,
+  scheduler: SchedulerView,
+  timeline: ProcessTimeline,
+  schedules: Schedules,
+  memory: MemoryView,
+  skills: SkillsView,
+  start: Start,
+  settings: SettingsView,
+};
+
 function View() {
-  switch (route.value.view) {
-    case 'task':
-      return <TaskView key={route.value.parts[0]} />;
-    case 'approvals':
-      return <Approvals />;
-    case 'problems':
-      return <Problems counts={counts.value} />;
-    case 'plans':
-      return <Plans />;
-    case 'steps':
-      return <StepsView />;
-    case 'scheduler':
-      return <SchedulerView />;
-    case 'timeline':
-      return <ProcessTimeline />;
-    case 'schedules':
-      return <Schedules />;
-    case 'start':
-      return <Start />;
-    case 'settings':
-      return <SettingsView />;
-    default:
-      return <Tasks />;
-  }
+  const { view, parts } = route.value;
+  if (view === 'task') return <TaskView key={parts[0]} />;
+  const Shown = Object.hasOwn(views, view) ? views[view] : Tasks;
+  return <Shown />;
 }
 
 function Page() {

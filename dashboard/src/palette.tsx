@@ -6,6 +6,7 @@ import { get, may } from './api';
 import type { Plans, Promises, Task, TaskPage, Types } from './api_types';
 import { filterOf } from './filters';
 import { signs } from './parts';
+import { places } from './places';
 import { go, route } from './route';
 import { shortId } from './text';
 
@@ -17,18 +18,11 @@ interface Choice {
   run: () => void;
 }
 
-const views: Choice[] = [
-  ['Tasks', 'tasks', 'g t'],
-  ['Approvals', 'approvals', 'g a'],
-  ['Problems', 'problems', 'g p'],
-  ['Plans', 'plans', 'g l'],
-  ['Steps', 'steps', 'g h'],
-  ['Scheduler', 'scheduler', 'g s'],
-  ['Timeline of the process', 'timeline', 'g i'],
-  ['Schedules', 'schedules', 'g c'],
-  ['Start a task', 'start', 'g n'],
-  ['Settings', 'settings', 'g e'],
-].map(([label, path, hint]) => ({ label, hint, run: () => go(path) }));
+const views: Choice[] = places.map(([path, , key, what]) => ({
+  label: what[0].toUpperCase() + what.slice(1),
+  hint: `g ${key}`,
+  run: () => go(path),
+}));
 
 async function choices(): Promise<Choice[]> {
   const [types, page, plans, open] = await Promise.all([

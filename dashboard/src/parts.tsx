@@ -1,8 +1,8 @@
 // What several views are made of.
 import { signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { ApiError } from './api';
+import { may, type ApiError } from './api';
 import type { Status } from './api_types';
 import { refresh } from './live';
 import { link } from './route';
@@ -60,6 +60,11 @@ export function Json({ value, label }: { value: unknown; label: string }) {
   );
 }
 
+// A colour of the theme, in a legend.
+export function Swatch({ colour }: { colour: string }) {
+  return <i class="swatch" style={{ background: `var(--${colour})` }} />;
+}
+
 // An empty state says what to do next.
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
@@ -70,11 +75,91 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-export function Failure({ error }: { error: ApiError }) {
+export function Failure({ error }: { error: ApiError | string }) {
   return (
     <div class="failure" role="alert">
-      {error.message}
+      {typeof error === 'string' ? error : error.message}
     </div>
+  );
+}
+
+// `more`: beside the title.
+export function Card(props: {
+  title: ComponentChildren;
+  label?: string;
+  more?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  const title = <h2>{props.title}</h2>;
+  return (
+    <section class="card" aria-label={props.label}>
+      {props.more ? (
+        <div class="bar">
+          {title}
+          <span class="grow" />
+          {props.more}
+        </div>
+      ) : (
+        title
+      )}
+      {props.children}
+    </section>
+  );
+}
+
+// `operator`: what it does needs that role.
+export function Button({
+  operator,
+  disabled,
+  ...rest
+}: JSX.IntrinsicElements['button'] & { operator?: boolean }) {
+  return <button type="button" {...rest} disabled={disabled || (operator && !may('operator'))} />;
+}
+
+export function OperatorsOnly({ what }: { what: string }) {
+  if (may('operator')) return null;
+  return <p class="note">Your token is a viewer's: {what} needs an operator's.</p>;
+}
+
+// What may be wider than the window, and is scrolled with the keyboard, too.
+export function Scroll(props: { label: string; graph?: boolean; children?: ComponentChildren }) {
+  return (
+    <div
+      class={props.graph ? 'scroll graph' : 'scroll'}
+      tabIndex={0}
+      role="region"
+      aria-label={props.label}
+    >
+      {props.children}
+    </div>
+  );
+}
+
+// `head`: names of the columns; those of numbers have a # in front.
+export function Table({
+  label,
+  head,
+  children,
+}: {
+  label: string;
+  head: string[];
+  children?: ComponentChildren;
+}) {
+  return (
+    <Scroll label={label}>
+      <table>
+        <thead>
+          <tr>
+            {head.map((each) => (
+              <th key={each} class={each[0] === '#' ? 'num' : undefined}>
+                {each.replace('#', '')}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </Scroll>
   );
 }
 
@@ -97,9 +182,9 @@ export function Copy({ text, children }: { text: string; children?: ComponentChi
     setDone(true);
   };
   return (
-    <button type="button" class="quiet copy" title={`Copy: ${text}`} onClick={copy}>
+    <Button class="quiet copy" title={`Copy: ${text}`} onClick={copy}>
       {done ? 'Copied' : (children ?? 'Copy as command')}
-    </button>
+    </Button>
   );
 }
 
@@ -122,7 +207,7 @@ export function isTyping(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement;
   if (event.ctrlKey || event.metaKey || event.altKey) return true;
   if (document.querySelector('dialog[open]')) return true;
-  if (target instanceof HTMLInputElement) return target.type !== 'checkbox';
+  if (target instanceof HTMLInputElement) return !/checkbox|radio/.test(target.type);
   return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
 }
 
@@ -237,15 +322,9 @@ export function Dialog() {
             )}
           </label>
         ))}
-        {problem && (
-          <div class="failure" role="alert">
-            {problem}
-          </div>
-        )}
+        {problem && <Failure error={problem} />}
         <div class="buttons">
-          <button type="button" onClick={() => (question.value = null)}>
-            Back
-          </button>
+          <Button onClick={() => (question.value = null)}>Back</Button>
           <button type="submit" class={asked.danger ? 'danger' : 'primary'} disabled={busy}>
             {asked.confirm}
           </button>

@@ -1,5 +1,6 @@
 // A plan as a graph from left to right, with the state of each step when it runs.
 import type { PlanGraph, PlanUnit } from './api_types';
+import { Scroll } from './parts';
 
 const width = 170;
 const height = 44;
@@ -167,7 +168,7 @@ export function PlanPicture({
   const bottom = Math.max(...slots.map((each) => each.y)) + height + 4;
   const states = new Map(all.map(({ node }) => [node.name, stateOf(node.name, units)]));
   return (
-    <div class="scroll graph" tabIndex={0} role="region" aria-label="Graph of the plan">
+    <Scroll graph label="Graph of the plan">
       <svg width={right} height={bottom} role="group" aria-label={`${all.length} steps`}>
         {phases.map(([name, y]) => (
           <text key={name} class="small" x={2} y={y}>
@@ -219,6 +220,6 @@ export function PlanPicture({
           );
         })}
       </svg>
-    </div>
+    </Scroll>
   );
 }

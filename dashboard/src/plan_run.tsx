@@ -6,7 +6,7 @@ import type { PlanGraph, PlanState, PlanUnit, Task } from './api_types';
 import { Artifacts } from './artifacts';
 import type { Asked, Story } from './history';
 import { changed, useAsk } from './live';
-import { Copy, Failure } from './parts';
+import { Button, Card, Copy, Failure, Table } from './parts';
 import { marks, looks, PlanPicture } from './plan_graph';
 import { link } from './route';
 import { age, clock, duration, quoted } from './text';
@@ -76,14 +76,9 @@ function Output({ task, unit }: { task: Task; unit: PlanUnit }) {
           ['out', 'output'],
           ['err', 'errors'],
         ].map(([name, label]) => (
-          <button
-            type="button"
-            key={name}
-            aria-pressed={which === name}
-            onClick={() => setWhich(name)}
-          >
+          <Button key={name} aria-pressed={which === name} onClick={() => setWhich(name)}>
             {label}
-          </button>
+          </Button>
         ))}
         {attempts > 1 && (
           <label class="check">
@@ -127,9 +122,9 @@ function UnitRow({
   return (
     <tr class={chosen ? 'at' : ''} data-unit={unit.name}>
       <td>
-        <button type="button" class="linklike mono" aria-expanded={chosen} onClick={choose}>
+        <Button class="linklike mono" aria-expanded={chosen} onClick={choose}>
           {unit.name}
-        </button>
+        </Button>
       </td>
       <td>
         <span class={`badge ${looks[unit.state] ?? ''}`}>
@@ -162,32 +157,18 @@ export function PlanRun({ task, story }: { task: Task; story: Story }) {
     units.find((each) => each.name === chosen) ?? units.find((each) => each.step === chosen);
   const kind = graph.nodes.find((node) => node.name === unit?.step)?.kind;
   return (
-    <section class="card" aria-label="Plan">
-      <h2>{answer.data.name}</h2>
+    <Card title={answer.data.name} label="Plan">
       <PlanPicture graph={graph} units={units} chosen={unit?.step} choose={setChosen} />
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of units">
-        <table>
-          <thead>
-            <tr>
-              <th>Step</th>
-              <th>State</th>
-              <th class="num">Attempts</th>
-              <th class="num">Took</th>
-              <th>How</th>
-            </tr>
-          </thead>
-          <tbody>
-            {units.slice(0, mostUnits).map((each) => (
-              <UnitRow
-                key={each.name}
-                unit={each}
-                chosen={each === unit}
-                choose={() => setChosen(each === unit ? '' : each.name)}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Table of units" head={['Step', 'State', '#Attempts', '#Took', 'How']}>
+        {units.slice(0, mostUnits).map((each) => (
+          <UnitRow
+            key={each.name}
+            unit={each}
+            chosen={each === unit}
+            choose={() => setChosen(each === unit ? '' : each.name)}
+          />
+        ))}
+      </Table>
       {units.length > mostUnits && (
         <p class="dim">
           {units.length - mostUnits} others: <code>tiffany plan status {task.id}</code> has all.
@@ -206,7 +187,7 @@ export function PlanRun({ task, story }: { task: Task; story: Story }) {
         <p class="dim">Choose a step to see what it wrote.</p>
       )}
       <Artifacts task={task} unit={unit?.name} />
-    </section>
+    </Card>
   );
 }
 

@@ -1,6 +1,6 @@
 // The plans of the daemon: what each does, when it runs next, and a form to run it.
 import { useEffect, useState } from 'preact/hooks';
-import { may, post, query } from './api';
+import { post, query } from './api';
 import type {
   KnownPlan,
   PlanParam,
@@ -10,7 +10,19 @@ import type {
   TaskPage,
 } from './api_types';
 import { refresh, useAsk } from './live';
-import { Badge, Copy, Empty, Failure, question, say, TaskLink, When } from './parts';
+import {
+  Badge,
+  Button,
+  Card,
+  Copy,
+  Empty,
+  Failure,
+  OperatorsOnly,
+  question,
+  say,
+  TaskLink,
+  When,
+} from './parts';
 import { PlanPicture } from './plan_graph';
 import { planType } from './plan_run';
 import { go, link, route } from './route';
@@ -95,25 +107,17 @@ function RunForm({ plan }: { plan: KnownPlan }) {
           {each.about && <p class="dim">{each.about}</p>}
         </div>
       ))}
-      {problem && (
-        <div class="failure" role="alert">
-          {problem}
-        </div>
-      )}
+      {problem && <Failure error={problem} />}
       <div class="bar">
-        <button type="submit" class="primary" disabled={!may('operator') || !plan.good}>
+        <Button type="submit" class="primary" operator disabled={!plan.good}>
           Run {plan.name}
-        </button>
+        </Button>
         {plan.cron && (
-          <button type="button" disabled={!may('operator')} onClick={schedule}>
-            Schedule
-          </button>
+          <Button operator onClick={schedule}>Schedule</Button>
         )}
         <Copy text={commandOf(plan, values)} />
       </div>
-      {!may('operator') && (
-        <p class="note">Your token is a viewer's: running a plan needs an operator's.</p>
-      )}
+      <OperatorsOnly what="running a plan" />
     </form>
   );
 }
@@ -125,8 +129,7 @@ function Runs({ plan }: { plan: KnownPlan }) {
   const schedules = useAsk<Schedules>('/schedules').data?.schedules ?? [];
   const own = schedules.find((each) => each.name === plan.name);
   return (
-    <section class="card" aria-label="Runs">
-      <h2>Runs</h2>
+    <Card title="Runs" label="Runs">
       {plan.cron && (
         <p>
           Schedule <code>{plan.cron}</code> {plan.zone}:{' '}
@@ -154,7 +157,7 @@ function Runs({ plan }: { plan: KnownPlan }) {
           </li>
         ))}
       </ul>
-    </section>
+    </Card>
   );
 }
 
@@ -165,8 +168,7 @@ function Detail({ name }: { name: string }) {
   if (!plan) return null;
   return (
     <div>
-      <section class="card" aria-label="Plan">
-        <h2>{plan.name}</h2>
+      <Card title={plan.name} label="Plan">
         {plan.about && <p>{plan.about}</p>}
         {plan.mistakes.map((each) => (
           <p key={each.sentence} class="bad">
@@ -180,7 +182,7 @@ function Detail({ name }: { name: string }) {
             {plan.text}
           </pre>
         </details>
-      </section>
+      </Card>
       {plan.good && <RunForm key={plan.name} plan={plan} />}
       <Runs plan={plan} />
     </div>

@@ -2,10 +2,10 @@
 // task ran, was ready or waited when, and which task made which other one ready.
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { base, getText, may } from './api';
+import { base, getText } from './api';
 import { Gantt } from './gantt';
 import { mostArrows } from './gantt_draw';
-import { Copy, Empty, save, say } from './parts';
+import { Button, Card, Copy, Empty, OperatorsOnly, save, say, Swatch } from './parts';
 import { buckets, quantile, readTrace, type ProcessBar, type ProcessTrace } from './process_trace';
 import { duration, number } from './text';
 
@@ -45,8 +45,7 @@ function Histogram({ title, values }: { title: string; values: number[] }) {
   const found = buckets(values);
   const most = Math.max(...found.map((each) => each.count));
   return (
-    <section class="card" aria-label={title}>
-      <h2>{title}</h2>
+    <Card title={title} label={title}>
       <p class="dim">
         {number(values.length)} of them; half within {micros(quantile(values, 0.5))}, 99 of 100
         within {micros(quantile(values, 0.99))}, all within {micros(values.at(-1) ?? 0)}
@@ -64,7 +63,7 @@ function Histogram({ title, values }: { title: string; values: number[] }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Card>
   );
 }
 
@@ -79,8 +78,7 @@ function Chosen({ trace, row, time }: { trace: ProcessTrace; row: number; time: 
       ? trace.wakes.find((wake) => wake.to === row && Math.abs(wake.right - bar.began) < 0.01)
       : undefined;
   return (
-    <section class="card" aria-label="Slices">
-      <h2>{trace.rows[row]}</h2>
+    <Card title={trace.rows[row]} label="Slices">
       <table>
         <thead>
           <tr>
@@ -98,7 +96,7 @@ function Chosen({ trace, row, time }: { trace: ProcessTrace; row: number; time: 
               <tr key={i} class={first + i === at ? 'at' : ''}>
                 <td class="num">{micros(bar.began - trace.began)}</td>
                 <td>
-                  <i class={`swatch ${bar.kind}`} /> {words[bar.kind]}
+                  <Swatch colour={bar.kind} /> {words[bar.kind]}
                 </td>
                 <td class="mono">{bar.name}</td>
                 <td class="num">{micros(bar.ended - bar.began)}</td>
@@ -110,7 +108,7 @@ function Chosen({ trace, row, time }: { trace: ProcessTrace; row: number; time: 
           })}
         </tbody>
       </table>
-    </section>
+    </Card>
   );
 }
 
@@ -171,14 +169,14 @@ export function ProcessTimeline() {
     <section aria-label="Timeline">
       <div class="bar">
         <h1>Timeline</h1>
-        <button
-          type="button"
+        <Button
           class="primary"
-          disabled={busy.value > 0 || !may('operator')}
+          operator
+          disabled={busy.value > 0}
           onClick={() => void record(seconds)}
         >
           {busy.value > 0 ? `Recording ${busy.value} s…` : `Record ${seconds} s`}
-        </button>
+        </Button>
         <label class="check">
           seconds{' '}
           <select
@@ -192,8 +190,7 @@ export function ProcessTimeline() {
         </label>
         <span class="grow" />
         {shown && (
-          <button
-            type="button"
+          <Button
             class="quiet"
             onClick={() => {
               save('daemon.trace.json', shown.text, 'application/json');
@@ -201,7 +198,7 @@ export function ProcessTimeline() {
             }}
           >
             Download for Perfetto
-          </button>
+          </Button>
         )}
         <Copy
           text={
@@ -210,9 +207,7 @@ export function ProcessTimeline() {
           }
         />
       </div>
-      {!may('operator') && (
-        <p class="note">Your token is a viewer's: recording needs an operator's.</p>
-      )}
+      <OperatorsOnly what="recording" />
       {shown ? (
         <Recorded trace={shown.trace} />
       ) : (

@@ -4,7 +4,7 @@ import { query } from './api';
 import type { Records as Page, Task } from './api_types';
 import { typeOf, type TaskRecord } from './history';
 import { useAsk } from './live';
-import { Copy, Failure, Json, When } from './parts';
+import { Button, Copy, Failure, Json, Scroll, When } from './parts';
 import { refine, route } from './route';
 
 const pageSize = 100;
@@ -92,26 +92,16 @@ export function Records({ task }: { task: Task }) {
           />
         </label>
         <span class="grow" />
-        <button type="button" disabled={after === 0} onClick={() => goTo(1)}>
-          First
-        </button>
-        <button type="button" disabled={after === 0} onClick={() => goTo(after + 1 - pageSize)}>
-          Earlier
-        </button>
-        <button
-          type="button"
-          disabled={page.data?.next === undefined}
-          onClick={() => goTo(end + 1)}
-        >
+        <Button disabled={after === 0} onClick={() => goTo(1)}>First</Button>
+        <Button disabled={after === 0} onClick={() => goTo(after + 1 - pageSize)}>Earlier</Button>
+        <Button disabled={page.data?.next === undefined} onClick={() => goTo(end + 1)}>
           Later
-        </button>
-        <button type="button" disabled={!at} onClick={() => refine({ at: undefined })}>
-          Newest
-        </button>
+        </Button>
+        <Button disabled={!at} onClick={() => refine({ at: undefined })}>Newest</Button>
         <Copy text={`tiffany logs ${task.id}`} />
       </div>
       {page.error && !page.data && <Failure error={page.error} />}
-      <div class="scroll" tabIndex={0} role="region" aria-label="Records">
+      <Scroll label="Records">
         <table class="records">
           <thead>
             <tr>
@@ -128,15 +118,14 @@ export function Records({ task }: { task: Task }) {
               <>
                 <tr key={record.seq} class={record.error !== undefined ? 'bad' : ''}>
                   <td class="num">
-                    <button
-                      type="button"
+                    <Button
                       class="linklike"
                       aria-expanded={open === record.seq}
                       aria-label={`Raw record ${record.seq}`}
                       onClick={() => setOpen(open === record.seq ? 0 : record.seq)}
                     >
                       {record.seq}
-                    </button>
+                    </Button>
                   </td>
                   <td>
                     <When at={record.ts} millis />
@@ -159,7 +148,7 @@ export function Records({ task }: { task: Task }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {page.data && shown.length === 0 && <p class="dim">No record of this page fits.</p>}
     </section>
   );

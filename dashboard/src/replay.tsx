@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ended } from './actions';
 import type { Inspection, Task } from './api_types';
 import { useAsk } from './live';
-import { Copy, Failure, useKeys } from './parts';
+import { Button, Card, Copy, Failure, Table, useKeys } from './parts';
 
 // "2026-... result of charge#1 "payment-a1"" as its parts.
 function parts(event: string): { time: string; what: string } {
@@ -37,8 +37,7 @@ export function Replay({ task }: { task: Task }) {
   const shown = events.slice(Math.max(0, at - 60), Math.max(at + 1, 60));
   const first = Math.max(0, at - 60);
   return (
-    <section class="card">
-      <h2>Recorded, and run again</h2>
+    <Card title="Recorded, and run again">
       <p class={agrees ? 'good' : 'bad'} role="status" data-agrees={String(agrees)}>
         {agrees
           ? `✓ The code of today does what the log says: ${commands} commands${
@@ -47,68 +46,38 @@ export function Replay({ task }: { task: Task }) {
           : `≠ The code of today differs from the log: ${difference}`}
       </p>
       <div class="bar">
-        <button
-          type="button"
-          disabled={at === 0}
-          onClick={() => go(0)}
-          aria-label="To the beginning"
-        >
-          |◀
-        </button>
-        <button type="button" disabled={at === 0} onClick={() => by(-1)}>
-          ◀ step
-        </button>
+        <Button disabled={at === 0} onClick={() => go(0)} aria-label="To the beginning">|◀</Button>
+        <Button disabled={at === 0} onClick={() => by(-1)}>◀ step</Button>
         <span data-cursor={at}>
           {at} of {last}
         </span>
-        <button type="button" disabled={at === last} onClick={() => by(1)}>
-          step ▶
-        </button>
-        <button
-          type="button"
-          disabled={at === last}
-          onClick={() => go(last)}
-          aria-label="To the end"
-        >
-          ▶|
-        </button>
+        <Button disabled={at === last} onClick={() => by(1)}>step ▶</Button>
+        <Button disabled={at === last} onClick={() => go(last)} aria-label="To the end">▶|</Button>
         <span class="dim">arrow keys step</span>
         <span class="grow" />
         <Copy text={`tiffany ${verb} ${task.id}`} />
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Events">
-        <table>
-          <thead>
-            <tr>
-              <th>Nr</th>
-              <th>Time</th>
-              <th>Recorded</th>
-              <th>Run again</th>
+      <Table label="Events" head={['Nr', 'Time', 'Recorded', 'Run again']}>
+        {shown.map((event, i) => {
+          const { time, what } = parts(event);
+          const number = first + i + 1;
+          return (
+            <tr key={number} class={number === at ? 'at' : number > at ? 'later' : ''}>
+              <td class="num">{number}</td>
+              <td>{time}</td>
+              <td class="detail">{what}</td>
+              <td>{number <= at ? '✓ taken by the code' : ''}</td>
             </tr>
-          </thead>
-          <tbody>
-            {shown.map((event, i) => {
-              const { time, what } = parts(event);
-              const number = first + i + 1;
-              return (
-                <tr key={number} class={number === at ? 'at' : number > at ? 'later' : ''}>
-                  <td class="num">{number}</td>
-                  <td>{time}</td>
-                  <td class="detail">{what}</td>
-                  <td>{number <= at ? '✓ taken by the code' : ''}</td>
-                </tr>
-              );
-            })}
-            {!agrees && at === last && (
-              <tr class="bad">
-                <td>{last + 1}</td>
-                <td />
-                <td colSpan={2}>first divergence: {difference}</td>
-              </tr>
-            )}
-          </tbody>
-        </table>
-      </div>
+          );
+        })}
+        {!agrees && at === last && (
+          <tr class="bad">
+            <td>{last + 1}</td>
+            <td />
+            <td colSpan={2}>first divergence: {difference}</td>
+          </tr>
+        )}
+      </Table>
       {at === last && next.length > 0 && (
         <>
           <h3>Next</h3>
@@ -119,6 +88,6 @@ export function Replay({ task }: { task: Task }) {
           </ul>
         </>
       )}
-    </section>
+    </Card>
   );
 }

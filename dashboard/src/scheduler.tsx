@@ -4,7 +4,7 @@ import { getText } from './api';
 import { AwaitTree } from './await_tree';
 import { Chart } from './chart';
 import { connection, frozen } from './live';
-import { Copy } from './parts';
+import { Card, Copy, Table } from './parts';
 import { link } from './route';
 import { number } from './text';
 
@@ -84,31 +84,20 @@ function Calls({ samples }: { samples: Sample[] }) {
     .sort((a, b) => b.rate - a.rate || b.total - a.total);
   const most = Math.max(1, ...rows.map((row) => row.rate));
   return (
-    <section class="card">
-      <h2>System calls</h2>
-      <table>
-        <thead>
-          <tr>
-            <th>Call</th>
-            <th>a second</th>
-            <th>since the start</th>
-            <th aria-label="Share" />
+    <Card title="System calls">
+      <Table label="Table of calls" head={['Call', '#a second', '#since the start', 'Share']}>
+        {rows.slice(0, 24).map((row) => (
+          <tr key={row.call}>
+            <td class="mono">{row.call}</td>
+            <td class="num">{row.rate.toFixed(1)}</td>
+            <td class="num">{number(row.total)}</td>
+            <td class="share">
+              <meter min={0} max={most} value={row.rate} aria-label={`Share of ${row.call}`} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, 24).map((row) => (
-            <tr key={row.call}>
-              <td class="mono">{row.call}</td>
-              <td class="num">{row.rate.toFixed(1)}</td>
-              <td class="num">{number(row.total)}</td>
-              <td class="share">
-                <meter min={0} max={most} value={row.rate} aria-label={`Share of ${row.call}`} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+        ))}
+      </Table>
+    </Card>
   );
 }
 

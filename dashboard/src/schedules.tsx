@@ -1,9 +1,9 @@
 // Schedules: when they run next, and what can be done to them.
 import { askToRemove, parse } from './actions';
-import { may, post } from './api';
+import { post } from './api';
 import type { Schedules as All, Types } from './api_types';
 import { refresh, useAsk } from './live';
-import { Copy, Empty, Failure, question, say, TaskLink, When } from './parts';
+import { Button, Copy, Empty, Failure, question, say, Table, TaskLink, When } from './parts';
 import { quoted } from './text';
 
 async function tell(name: string, verb: string): Promise<void> {
@@ -47,14 +47,9 @@ export function Schedules() {
   if (answer.error && !answer.data) return <Failure error={answer.error} />;
   if (!answer.data) return null;
   const add = (
-    <button
-      type="button"
-      class="primary"
-      disabled={!may('operator')}
-      onClick={() => create(types[0]?.name ?? '')}
-    >
+    <Button class="primary" operator onClick={() => create(types[0]?.name ?? '')}>
       New schedule
-    </button>
+    </Button>
   );
   if (all.length === 0) {
     return (
@@ -75,77 +70,62 @@ export function Schedules() {
         {add}
         <Copy text="tiffany schedule ls" />
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of schedules">
-        <table>
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>Next run</th>
-              <th class="num">Runs</th>
-              <th class="num">Skipped</th>
-              <th>Last task</th>
-              <th>State</th>
-              <th>Actions</th>
-            </tr>
-          </thead>
-          <tbody>
-            {all.map((each) => (
-              <tr key={each.name}>
-                <td>{each.name}</td>
-                <td>
-                  <When at={each.paused ? undefined : each.next} />
-                </td>
-                <td class="num">{each.runs}</td>
-                <td class="num">{each.skipped}</td>
-                <td>{each.last && <TaskLink id={each.last} />}</td>
-                <td>
-                  {each.problem ? (
-                    <span class="bad">{each.problem}</span>
-                  ) : each.paused ? (
-                    'paused'
-                  ) : (
-                    'active'
-                  )}
-                </td>
-                <td class="actions">
-                  <button
-                    type="button"
-                    disabled={!may('operator')}
-                    aria-label={`run now ${each.name}`}
-                    onClick={() => void tell(each.name, 'run')}
-                  >
-                    run now
-                  </button>
-                  <button
-                    type="button"
-                    disabled={!may('operator')}
-                    aria-label={`${each.paused ? 'resume' : 'pause'} ${each.name}`}
-                    onClick={() => void tell(each.name, each.paused ? 'resume' : 'pause')}
-                  >
-                    {each.paused ? 'resume' : 'pause'}
-                  </button>
-                  <button
-                    type="button"
-                    class="danger"
-                    disabled={!may('operator')}
-                    aria-label={`remove ${each.name}`}
-                    onClick={() =>
-                      askToRemove(
-                        `the schedule ${each.name}`,
-                        `/schedules/${encodeURIComponent(each.name)}`,
-                        'Runs that are under way go on.',
-                      )
-                    }
-                  >
-                    remove
-                  </button>
-                  <Copy text={`tiffany schedule run ${quoted(each.name)}`} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Table of schedules"
+        head={['Name', 'Next run', '#Runs', '#Skipped', 'Last task', 'State', 'Actions']}
+      >
+        {all.map((each) => (
+          <tr key={each.name}>
+            <td>{each.name}</td>
+            <td>
+              <When at={each.paused ? undefined : each.next} />
+            </td>
+            <td class="num">{each.runs}</td>
+            <td class="num">{each.skipped}</td>
+            <td>{each.last && <TaskLink id={each.last} />}</td>
+            <td>
+              {each.problem ? (
+                <span class="bad">{each.problem}</span>
+              ) : each.paused ? (
+                'paused'
+              ) : (
+                'active'
+              )}
+            </td>
+            <td class="actions">
+              <Button
+                operator
+                aria-label={`run now ${each.name}`}
+                onClick={() => void tell(each.name, 'run')}
+              >
+                run now
+              </Button>
+              <Button
+                operator
+                aria-label={`${each.paused ? 'resume' : 'pause'} ${each.name}`}
+                onClick={() => void tell(each.name, each.paused ? 'resume' : 'pause')}
+              >
+                {each.paused ? 'resume' : 'pause'}
+              </Button>
+              <Button
+                class="danger"
+                operator
+                aria-label={`remove ${each.name}`}
+                onClick={() =>
+                  askToRemove(
+                    `the schedule ${each.name}`,
+                    `/schedules/${encodeURIComponent(each.name)}`,
+                    'Runs that are under way go on.',
+                  )
+                }
+              >
+                remove
+              </Button>
+              <Copy text={`tiffany schedule run ${quoted(each.name)}`} />
+            </td>
+          </tr>
+        ))}
+      </Table>
     </section>
   );
 }

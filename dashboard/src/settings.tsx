@@ -4,7 +4,7 @@ import { askToRemove } from './actions';
 import { info, may, post, signOut } from './api';
 import type { Token, Tokens as All } from './api_types';
 import { useAsk } from './live';
-import { Copy, Empty, Failure, question, When } from './parts';
+import { Button, Card, Copy, Empty, Failure, question, Table, When } from './parts';
 
 const made: { token: string; name: string } = { token: '', name: '' };
 
@@ -33,14 +33,7 @@ function TokenTable() {
     };
   };
   return (
-    <section class="card">
-      <div class="bar">
-        <h2>Tokens</h2>
-        <span class="grow" />
-        <button type="button" onClick={create}>
-          New token
-        </button>
-      </div>
+    <Card title="Tokens" more={<Button onClick={create}>New token</Button>}>
       {answer.error && !answer.data && <Failure error={answer.error} />}
       {shown.token && (
         <p class="note" role="status">
@@ -48,44 +41,33 @@ function TokenTable() {
           <Copy text={shown.token}>Copy</Copy>
         </p>
       )}
-      <table>
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Role</th>
-            <th>Made</th>
-            <th>Actions</th>
+      <Table label="Tokens" head={['Name', 'Role', 'Made', 'Actions']}>
+        {(answer.data?.tokens ?? []).map((each) => (
+          <tr key={each.name}>
+            <td>{each.name}</td>
+            <td>{each.role}</td>
+            <td>
+              <When at={each.created} />
+            </td>
+            <td>
+              <Button
+                class="danger"
+                aria-label={`remove the token ${each.name}`}
+                onClick={() =>
+                  askToRemove(
+                    `the token ${each.name}`,
+                    `/tokens/${encodeURIComponent(each.name)}`,
+                    'Whoever uses it is refused from then on.',
+                  )
+                }
+              >
+                remove
+              </Button>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {(answer.data?.tokens ?? []).map((each) => (
-            <tr key={each.name}>
-              <td>{each.name}</td>
-              <td>{each.role}</td>
-              <td>
-                <When at={each.created} />
-              </td>
-              <td>
-                <button
-                  type="button"
-                  class="danger"
-                  aria-label={`remove the token ${each.name}`}
-                  onClick={() =>
-                    askToRemove(
-                      `the token ${each.name}`,
-                      `/tokens/${encodeURIComponent(each.name)}`,
-                      'Whoever uses it is refused from then on.',
-                    )
-                  }
-                >
-                  remove
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+        ))}
+      </Table>
+    </Card>
   );
 }
 
@@ -103,45 +85,26 @@ function AuditTable() {
   const answer = useAsk<{ lines: Line[] }>('/audit?limit=50');
   const lines = [...(answer.data?.lines ?? [])].reverse();
   return (
-    <section class="card">
-      <div class="bar">
-        <h2>Who changed what</h2>
-        <span class="grow" />
-        <Copy text="tiffany audit" />
-      </div>
+    <Card title="Who changed what" more={<Copy text="tiffany audit" />}>
       {answer.error && !answer.data && <Failure error={answer.error} />}
       {answer.data && lines.length === 0 && <p class="dim">Nobody changed anything yet.</p>}
-      <div class="scroll" tabIndex={0} role="region" aria-label="Audit">
-        <table>
-          <thead>
-            <tr>
-              <th>When</th>
-              <th>Who</th>
-              <th>What</th>
-              <th>Of what</th>
-              <th>Why</th>
-              <th>Answer</th>
-            </tr>
-          </thead>
-          <tbody>
-            {lines.map((line, i) => (
-              <tr key={i} class={line.status >= 400 ? 'bad' : ''}>
-                <td>
-                  <When at={new Date(line.time / 1000).toISOString()} />
-                </td>
-                <td>
-                  {line.actor} <span class="dim">{line.role}</span>
-                </td>
-                <td>{line.action.replace('/api/v1', '')}</td>
-                <td class="mono">{line.target}</td>
-                <td>{line.reason}</td>
-                <td class="num">{line.status}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+      <Table label="Audit" head={['When', 'Who', 'What', 'Of what', 'Why', 'Answer']}>
+        {lines.map((line, i) => (
+          <tr key={i} class={line.status >= 400 ? 'bad' : ''}>
+            <td>
+              <When at={new Date(line.time / 1000).toISOString()} />
+            </td>
+            <td>
+              {line.actor} <span class="dim">{line.role}</span>
+            </td>
+            <td>{line.action.replace('/api/v1', '')}</td>
+            <td class="mono">{line.target}</td>
+            <td>{line.reason}</td>
+            <td class="num">{line.status}</td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
   );
 }
 
@@ -167,38 +130,22 @@ function SettingTable() {
     };
   };
   return (
-    <section class="card">
-      <div class="bar">
-        <h2>Settings</h2>
-        <span class="grow" />
-        <button type="button" onClick={levels}>
-          Levels of the log
-        </button>
-      </div>
+    <Card
+      title="Settings"
+      more={<Button onClick={levels}>Levels of the log</Button>}
+    >
       {answer.error && !answer.data && <Failure error={answer.error} />}
-      <div class="scroll" tabIndex={0} role="region" aria-label="Settings">
-        <table>
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>Value</th>
-              <th>From</th>
-              <th>Meaning</th>
-            </tr>
-          </thead>
-          <tbody>
-            {(answer.data?.settings ?? []).map((each) => (
-              <tr key={each.name}>
-                <td class="mono">{each.name}</td>
-                <td class="mono">{each.value}</td>
-                <td>{each.source}</td>
-                <td>{each.meaning}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+      <Table label="Settings" head={['Name', 'Value', 'From', 'Meaning']}>
+        {(answer.data?.settings ?? []).map((each) => (
+          <tr key={each.name}>
+            <td class="mono">{each.name}</td>
+            <td class="mono">{each.value}</td>
+            <td>{each.source}</td>
+            <td>{each.meaning}</td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
   );
 }
 
@@ -213,9 +160,7 @@ export function SettingsView() {
           data in <code>{you?.data}</code>
         </span>
         <span class="grow" />
-        <button type="button" onClick={() => signOut()}>
-          Forget the token
-        </button>
+        <Button onClick={() => signOut()}>Forget the token</Button>
       </div>
       {may('admin') ? (
         <>

@@ -1,10 +1,10 @@
 // Starts a task, with a form that is made from the schemas of the arguments of its type.
 import { useEffect, useState } from 'preact/hooks';
 import { parse, startCommand } from './actions';
-import { may, post } from './api';
+import { post } from './api';
 import type { Task, Types } from './api_types';
 import { useAsk } from './live';
-import { Copy, Empty, Failure } from './parts';
+import { Button, Copy, Empty, Failure, OperatorsOnly } from './parts';
 import { go, link, route } from './route';
 
 export interface Schema {
@@ -180,20 +180,14 @@ function Form({ type, args }: { type: string; args: Argument[] }) {
         Key, to find the task by (not needed)
         <input value={key} onInput={(event) => setKey(event.currentTarget.value)} />
       </label>
-      {problem && (
-        <div class="failure" role="alert">
-          {problem}
-        </div>
-      )}
+      {problem && <Failure error={problem} />}
       <div class="bar">
-        <button type="submit" class="primary" disabled={!may('operator')}>
+        <Button type="submit" class="primary" operator>
           Start {type}
-        </button>
+        </Button>
         <Copy text={startCommand(type, values)} />
       </div>
-      {!may('operator') && (
-        <p class="note">Your token is a viewer's: starting needs an operator's.</p>
-      )}
+      <OperatorsOnly what="starting" />
     </form>
   );
 }

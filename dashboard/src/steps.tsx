@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { info } from './api';
 import type { StepFigures, Types } from './api_types';
 import { useAsk } from './live';
-import { Copy, Empty, Failure } from './parts';
+import { Button, Copy, Empty, Failure, Scroll } from './parts';
 import { link, refine, route } from './route';
 import { duration, number, quoted } from './text';
 
@@ -76,14 +76,9 @@ export function StepsView() {
         <span class="dim">of the newest {number(tasks)} tasks</span>
         <span class="grow" />
         {measures.map(([name]) => (
-          <button
-            type="button"
-            key={name}
-            aria-pressed={name === by}
-            onClick={() => refine({ by: name })}
-          >
+          <Button key={name} aria-pressed={name === by} onClick={() => refine({ by: name })}>
             {name}
-          </button>
+          </Button>
         ))}
         <label class="check">
           type{' '}
@@ -108,7 +103,7 @@ export function StepsView() {
         </Empty>
       ) : (
         <>
-          <div class="scroll" tabIndex={0} role="region" aria-label="Heatmap">
+          <Scroll label="Heatmap">
             <table class="heat">
               <tbody>
                 {rows.map((name) => (
@@ -125,8 +120,7 @@ export function StepsView() {
                             const value = of(step);
                             const key = `${name} ${step.step}`;
                             return (
-                              <button
-                                type="button"
+                              <Button
                                 key={key}
                                 class={`cell heat${heatOf(value, least, most, bySize)}`}
                                 aria-pressed={at === key}
@@ -134,7 +128,7 @@ export function StepsView() {
                               >
                                 <b>{step.step}</b>{' '}
                                 <span>{value === undefined ? '–' : write(value)}</span>
-                              </button>
+                              </Button>
                             );
                           })}
                       </div>
@@ -143,7 +137,7 @@ export function StepsView() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scroll>
           <p class="dim">
             The stronger the colour, the greater is: {words}. A dash: none has ended, or the log has
             no beginning of the step, because the step did not wait for anything.

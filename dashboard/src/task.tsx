@@ -1,14 +1,29 @@
 // One task: what it waits for, what it did, and what can be done to it.
 import { Agent, agentType } from './agent';
+import { Fragment, type ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { ask, askFrom, askSignal, can, ended, type Verb } from './actions';
-import { get, may } from './api';
+import { get } from './api';
 import { AwaitTree } from './await_tree';
-import type { Task, TaskPage, Types, Wait } from './api_types';
+import type { Task, Types, Wait } from './api_types';
+import { Children } from './children';
 import { Graph } from './graph';
 import { storyOf, useRecords, type Asked, type Story } from './history';
 import { changed, useAsk } from './live';
-import { Badge, Copy, Empty, Failure, Json, save, say, TaskLink, When } from './parts';
+import {
+  Badge,
+  Button,
+  Card,
+  Copy,
+  Empty,
+  Failure,
+  Json,
+  save,
+  say,
+  Table,
+  TaskLink,
+  When,
+} from './parts';
 import { PlanRun, planType } from './plan_run';
 import { Records } from './records';
 import { Replay } from './replay';
@@ -35,30 +50,19 @@ function Actions({ task, story }: { task: Task; story: Story }) {
   return (
     <div class="bar">
       {verbs.map((verb) => (
-        <button
-          type="button"
+        <Button
           key={verb}
           disabled={!can(verb, task)}
           onClick={() => ask(verb, [task])}
           class={verb === 'cancel' || verb === 'kill' ? 'danger' : ''}
         >
           {verb}
-        </button>
+        </Button>
       ))}
-      <button
-        type="button"
-        disabled={!may('operator') || ended(task)}
-        onClick={() => askSignal(task)}
-      >
-        signal
-      </button>
+      <Button operator disabled={ended(task)} onClick={() => askSignal(task)}>signal</Button>
       <Copy text={`tiffany show ${task.id}`} />
-      <button type="button" class="quiet" onClick={() => void download(task)}>
-        Download log
-      </button>
-      <button type="button" class="quiet" onClick={trace}>
-        Download trace
-      </button>
+      <Button class="quiet" onClick={() => void download(task)}>Download log</Button>
+      <Button class="quiet" onClick={trace}>Download trace</Button>
     </div>
   );
 }
@@ -137,66 +141,36 @@ function Waits({ task, story }: { task: Task; story: Story }) {
 }
 
 function Summary({ task, story }: { task: Task; story: Story }) {
+  const { key, parent, detail } = task;
+  const took = story.ended !== undefined && duration((story.ended - story.began) / 1000);
+  const facts: [string, ComponentChildren][] = [
+    ['Began', <When at={task.began} />],
+    ['Took', took],
+    ['Version', task.version],
+    ['Key', key || false],
+    ['Parent', !!parent && <TaskLink id={parent} />],
+    ...Object.entries(task.attributes ?? {}).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ]),
+    ['Arguments', story.args !== undefined && <Json value={story.args} label="Arguments" />],
+    ['Result', task.status === 'completed' && <Json value={task.result} label="Result" />],
+    ['Why', !!detail && <span class="why">{detail}</span>],
+  ];
   return (
-    <section class="card">
-      <h2>Summary</h2>
+    <Card title="Summary">
       <dl>
-        <dt>Began</dt>
-        <dd>
-          <When at={task.began} />
-        </dd>
-        {story.ended !== undefined && (
-          <>
-            <dt>Took</dt>
-            <dd>{duration((story.ended - story.began) / 1000)}</dd>
-          </>
-        )}
-        <dt>Version</dt>
-        <dd>{task.version}</dd>
-        {task.key && (
-          <>
-            <dt>Key</dt>
-            <dd>{task.key}</dd>
-          </>
-        )}
-        {task.parent && (
-          <>
-            <dt>Parent</dt>
-            <dd>
-              <TaskLink id={task.parent} />
-            </dd>
-          </>
-        )}
-        {Object.entries(task.attributes ?? {}).map(([name, value]) => (
-          <>
-            <dt>{name}</dt>
-            <dd>{String(value)}</dd>
-          </>
-        ))}
-        {story.args !== undefined && (
-          <>
-            <dt>Arguments</dt>
-            <dd>
-              <Json value={story.args} label="Arguments" />
-            </dd>
-          </>
-        )}
-        {task.status === 'completed' && (
-          <>
-            <dt>Result</dt>
-            <dd>
-              <Json value={task.result} label="Result" />
-            </dd>
-          </>
-        )}
-        {task.detail && (
-          <>
-            <dt>Why</dt>
-            <dd class="why">{task.detail}</dd>
-          </>
+        {facts.map(
+          ([name, value], i) =>
+            value !== false && (
+              <Fragment key={i}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </Fragment>
+            ),
         )}
       </dl>
-    </section>
+    </Card>
   );
 }
 
@@ -220,24 +194,23 @@ function Queries({ task }: { task: Task }) {
     setAnswers((all) => ({ ...all, [name]: text }));
   };
   return (
-    <section class="card">
-      <h2>Ask or tell its code</h2>
+    <Card title="Ask or tell its code">
       {names.map((name) => (
         <p key={name}>
-          <button type="button" onClick={() => void askFor(name)}>
+          <Button onClick={() => void askFor(name)}>
             {name}?
-          </button>{' '}
+          </Button>{' '}
           <output>{answers[name] ?? ''}</output>
         </p>
       ))}
       {signals.map((name) => (
         <p key={name}>
-          <button type="button" disabled={!may('operator')} onClick={() => askSignal(task, name)}>
+          <Button operator onClick={() => askSignal(task, name)}>
             send {name}
-          </button>
+          </Button>
         </p>
       ))}
-    </section>
+    </Card>
   );
 }
 
@@ -264,9 +237,9 @@ function StepRow({
     <>
       <tr class={chosen ? 'at' : ''}>
         <td>
-          <button type="button" class="linklike mono" aria-expanded={chosen} onClick={choose}>
+          <Button class="linklike mono" aria-expanded={chosen} onClick={choose}>
             {asked.id}
-          </button>
+          </Button>
         </td>
         <td>{words[asked.kind]}</td>
         <td class={asked.failed ? 'bad' : ''}>{state}</td>
@@ -286,20 +259,12 @@ function StepRow({
                 record {asked.seq}
               </a>
               {asked.kind === 'child' && asked.uuid && <TaskLink id={asked.uuid} />}
-              <button
-                type="button"
-                disabled={!may('operator')}
-                onClick={() => askFrom('retry', task, asked.id)}
-              >
+              <Button operator onClick={() => askFrom('retry', task, asked.id)}>
                 retry from here
-              </button>
-              <button
-                type="button"
-                disabled={!may('operator')}
-                onClick={() => askFrom('fork', task, asked.id)}
-              >
+              </Button>
+              <Button operator onClick={() => askFrom('fork', task, asked.id)}>
                 fork from here
-              </button>
+              </Button>
             </div>
             {asked.attempts.length > 1 && (
               <ol>
@@ -353,14 +318,11 @@ function Overview({
           <Children task={task} />
         </div>
       </div>
-      <section class="card">
-        <h2>Steps and waits</h2>
+      <Card title="Steps and waits">
         {!loaded.complete && (
           <p class="note">
             Records 1 to {loaded.from} are not shown here.{' '}
-            <button type="button" onClick={loaded.loadAll}>
-              Load all
-            </button>
+            <Button onClick={loaded.loadAll}>Load all</Button>
           </p>
         )}
         {story.asked.length === 0 ? (
@@ -375,66 +337,34 @@ function Overview({
             />
             {first > 0 && (
               <p>
-                <button type="button" onClick={() => setAll(all + mostRows)}>
+                <Button onClick={() => setAll(all + mostRows)}>
                   Earlier steps ({first})
-                </button>
+                </Button>
               </p>
             )}
-            <div class="scroll" tabIndex={0} role="region" aria-label="Table of steps">
-              <table>
-                <thead>
-                  <tr>
-                    <th>Name</th>
-                    <th>Kind</th>
-                    <th>State</th>
-                    <th class="num">Attempts</th>
-                    <th class="num">Took</th>
-                    <th>At</th>
-                    <th>Result</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {shown.map((each) => (
-                    <StepRow
-                      key={each.id}
-                      asked={each}
-                      task={task}
-                      chosen={chosen === each.id}
-                      choose={() => setChosen(chosen === each.id ? '' : each.id)}
-                    />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table
+              label="Table of steps"
+              head={['Name', 'Kind', 'State', '#Attempts', '#Took', 'At', 'Result']}
+            >
+              {shown.map((each) => (
+                <StepRow
+                  key={each.id}
+                  asked={each}
+                  task={task}
+                  chosen={chosen === each.id}
+                  choose={() => setChosen(chosen === each.id ? '' : each.id)}
+                />
+              ))}
+            </Table>
             {all > 0 && first + mostRows < story.asked.length && (
               <p>
-                <button type="button" onClick={() => setAll(Math.max(0, all - mostRows))}>
-                  Later steps
-                </button>
+                <Button onClick={() => setAll(Math.max(0, all - mostRows))}>Later steps</Button>
               </p>
             )}
           </>
         )}
-      </section>
+      </Card>
     </>
-  );
-}
-
-function Children({ task }: { task: Task }) {
-  const page = useAsk<TaskPage>(`/tasks?parent=${task.id}&limit=20&order=newest`).data;
-  if (!page || page.tasks.length === 0) return null;
-  return (
-    <section class="card">
-      <h2>Children</h2>
-      <ul class="plain">
-        {page.tasks.map((each) => (
-          <li key={each.id}>
-            <Badge status={each.status} /> <TaskLink id={each.id} /> {each.type}
-          </li>
-        ))}
-      </ul>
-      {page.next && <a href={link('tasks', { parent: task.id })}>All children</a>}
-    </section>
   );
 }
 

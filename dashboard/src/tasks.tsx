@@ -6,7 +6,7 @@ import { query } from './api';
 import type { PlanUnit, Task, Types } from './api_types';
 import { FilterBar, StatusCounts } from './filters';
 import { counts, useAsk } from './live';
-import { Badge, Empty, Failure, TaskLink, useKeys, When } from './parts';
+import { Badge, Button, Empty, Failure, TaskLink, useKeys, When } from './parts';
 import { planType } from './plan_run';
 import { go, link, refine, route } from './route';
 import { pageSize, rowHeight, useRows } from './rows';
@@ -99,8 +99,7 @@ function Bulk({ selected, clear }: { selected: Task[]; clear: () => void }) {
       {verbs.map((verb) => {
         const those = selected.filter((task) => can(verb, task));
         return (
-          <button
-            type="button"
+          <Button
             key={verb}
             disabled={those.length === 0}
             class={verb === 'cancel' || verb === 'kill' ? 'danger' : ''}
@@ -108,13 +107,11 @@ function Bulk({ selected, clear }: { selected: Task[]; clear: () => void }) {
           >
             {verb}
             {those.length > 0 ? ` ${those.length}` : ''}
-          </button>
+          </Button>
         );
       })}
       {selected.length > 0 && (
-        <button type="button" class="quiet" onClick={clear}>
-          Select none
-        </button>
+        <Button class="quiet" onClick={clear}>Select none</Button>
       )}
     </>
   );
@@ -201,9 +198,7 @@ export function Tasks() {
           </span>
           <Bulk selected={selected} clear={() => setChosen(new Map())} />
           <span class="grow" />
-          <button type="button" disabled={end < 100} onClick={() => rows.reveal(0)}>
-            To the top
-          </button>
+          <Button disabled={end < 100} onClick={() => rows.reveal(0)}>To the top</Button>
         </div>
       )}
       <div
@@ -237,13 +232,12 @@ export function Tasks() {
               <th>Task</th>
               <th>Type</th>
               <th aria-sort={oldest ? 'ascending' : 'descending'}>
-                <button
-                  type="button"
+                <Button
                   class="linklike"
                   onClick={() => refine({ order: oldest ? undefined : 'oldest' })}
                 >
                   Began {oldest ? '▲' : '▼'}
-                </button>
+                </Button>
               </th>
               <th>Result or why not</th>
             </tr>

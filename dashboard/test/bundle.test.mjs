@@ -42,7 +42,7 @@ test('the bundle has at most 150 KB, 60 KB compressed', () => {
   const raw = texts.reduce((sum, text) => sum + text.length, 0);
   const packed = texts.reduce((sum, text) => sum + gzipSync(text).length, 0);
   console.log(`bundle: ${raw} bytes, ${packed} compressed`);
-  assert.ok(raw < 150 * 1024 && packed < 60 * 1024);
+  assert.ok(raw < 150_000 && packed < 60_000);
 });
 
 test('nothing in the bundle names another place', () => {

@@ -1,10 +1,10 @@
 // A real daemon (tests/app/dashboard_daemon.cpp) and Debian's Chromium, for the browser tests.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
@@ -120,6 +120,68 @@ export class Daemon {
     const made = await this.post('/tokens', { name, role });
     if (!made.token) throw new Error(JSON.stringify(made));
     return made.token;
+  }
+}
+
+const skillOf = (name, about) => `---\nname: ${name}\ndescription: ${about}\n---\nCount first.\n`;
+// What the file of the setting `agents` names, by its path.
+const agentFiles = {
+  'agents.json': JSON.stringify({
+    skills: ['skills/release', 'skills/review', 'skills/<b>odd<'],
+    memory: 'memory.db',
+    delegate: true,
+    policy: { rules: [{ tool: 'recall', ruling: 'ask' }] },
+  }),
+  'skills/release/SKILL.md': skillOf('release', 'How a release of the shop is made.'),
+  'skills/release/tools/tag.json': JSON.stringify({
+    name: 'tag',
+    about: 'Tags.',
+    argv: ['true'],
+    input: { type: 'object' },
+    effect: 'pure',
+  }),
+  'skills/review/SKILL.md': skillOf('review', 'What to look at in a patch.'),
+  'skills/<b>odd</SKILL.md': skillOf('odd', '<img src=x onerror="window.hurt=1">'),
+};
+
+// A daemon whose agents have a memory and skills, and ask before they recall.
+export class AgentDaemon extends Daemon {
+  constructor(...more) {
+    super(...more);
+    for (const [name, text] of Object.entries(agentFiles)) {
+      const path = join(this.data, 'of-agents', name);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    }
+    this.more.push('--agents', join(this.data, 'of-agents', 'agents.json'));
+  }
+  // Its replies: the calls of each, and one that ends it.
+  async agent(calls, more = {}) {
+    const { instruction = 'Do it.', ...others } = more;
+    const entries = calls.map((each) => ({ reply: { text: 'I look.', calls: each } }));
+    const script = JSON.stringify([...entries, { reply: { text: 'Done' } }]);
+    const ask = { instruction, script, ...others };
+    const made = await this.post('/tasks', { type: 'tiffany.agent', arguments: [ask] });
+    if (!made.id) throw new Error(JSON.stringify(made));
+    return made.id;
+  }
+  async ended(task) {
+    return this.get(`/tasks/${task}/result?wait=20s`);
+  }
+  // Gives the id of the note.
+  async remember(text, more = {}) {
+    const task = await this.agent([[{ name: 'remember', arguments: { text, ...more } }]]);
+    await this.ended(task);
+    const { notes } = await this.get('/memory?limit=100');
+    const found = notes.find((each) => each.text === text);
+    if (!found) throw new Error(JSON.stringify(await this.get(`/tasks/${task}`)));
+    return { task, note: found.id };
+  }
+  async question(task) {
+    return until(async () => {
+      const { answer } = await this.get(`/tasks/${task}/query?name=agent`);
+      return answer?.question;
+    }, 'the question of the agent');
   }
 }
 

@@ -35,6 +35,7 @@ before(async () => {
     'plans',
     'plan_run',
     'plan_graph',
+    'memory',
   ]
     .map((name) => `export * from './${name}';`)
     .join('\n');
@@ -336,4 +337,20 @@ test('of wakes that cannot be told apart those of the chosen row are drawn', () 
   assert.equal(seen(0, 5000, -1), 0);
   assert.equal(seen(0, 5000, 13), 100);
   assert.equal(seen(100, 109, -1), 12, 'also those that began before or end behind it');
+});
+
+test('a note has each of its neighbours once, with the ways that the edges lead', () => {
+  const edges = [
+    { from: 'a', to: 'b', kind: 'see' },
+    { from: 'b', to: 'a', kind: 'see' },
+    { from: 'a', to: 'b', kind: 'cause' },
+    { from: 'c', to: 'a', kind: '<b>' },
+    { from: 'a', to: 'a', kind: 'see' },
+    { from: 'b', to: 'c', kind: 'see' },
+  ];
+  assert.deepEqual(page.neighboursOf('a', edges), [
+    ['b', '→ see, ← see, → cause'],
+    ['c', '← <b>'],
+  ]);
+  assert.deepEqual(page.neighboursOf('x', edges), []);
 });

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Daemon, dashboard, openBrowser, openTab, until, violations } from './support.mjs';
+import { AgentDaemon, dashboard, openBrowser, openTab, until, violations } from './support.mjs';
 
 let daemon;
 let browser;
 const known = {};
 before(async () => {
-  daemon = await new Daemon('--plans', join(dashboard, 'test', 'plans')).start();
+  daemon = await new AgentDaemon('--plans', join(dashboard, 'test', 'plans')).start();
   browser = await openBrowser();
   for (let i = 0; i < 12; i += 1)
     await daemon.order(`a${i}`, 100 + i, { key: `customer-${i % 4}` });
@@ -50,10 +50,36 @@ before(async () => {
     const { units } = await daemon.get(`/tasks/${known.run}/plan`);
     return units.some((unit) => unit.state === 'awaiting approval');
   }, 'the question of the plan');
+  await knowledge();
   const { tasks } = await daemon.get('/tasks?limit=1&type=order');
   known.done = tasks[0].id;
   await daemon.get(`/tasks/${known.done}/result?wait=20s`);
 });
+// Agents that note down, read skills, give work to another agent, and ask.
+async function knowledge() {
+  const call = (name, given) => ({ name, arguments: given });
+  const { note } = await daemon.remember('The tests need a display.', { kind: 'fact' });
+  const see = { see: [note], days: 30 };
+  await daemon.remember('Xvfb is installed on the machine that builds.', { kind: 'fact', ...see });
+  await daemon.remember('Ada looks at every patch of the model.', { kind: 'person', ...see });
+  known.note = note;
+  const read = (name) => call('skill', { name });
+  await daemon.ended(await daemon.agent([[read('release'), read('review')], [read('release')]]));
+  const recall = [[call('recall', { text: 'display' })]];
+  const allowed = await daemon.agent(recall);
+  const { digest } = await daemon.question(allowed);
+  const answer = { approved: true, digest, scope: 'rule', note: 'reads only' };
+  await daemon.post(`/tasks/${allowed}/decide`, answer);
+  await daemon.ended(allowed);
+  const script = JSON.stringify([
+    { when: { contains: 'Count them' }, reply: { text: 'There are seven.' } },
+    { reply: { calls: [call('delegate', { instruction: 'Count them.' })] } },
+    { reply: { calls: [call('recall', { text: 'Xvfb' })] } },
+  ]);
+  known.agent = await daemon.agent([], { script, instruction: 'How many tests are there?' });
+  known.call = (await daemon.question(known.agent)).promise;
+}
+
 after(async () => {
   await browser.close();
   await daemon.close();
@@ -78,6 +104,11 @@ const views = {
   scheduler: ['#/scheduler', 'Scheduler'],
   timeline: ['#/timeline', 'Timeline'],
   schedules: ['#/schedules', 'Schedules'],
+  memory: ['#/memory', 'Memory'],
+  note: ['#/memory/NOTE', 'Notes around it'],
+  skills: ['#/skills', 'Table of skills'],
+  rules: ['#/approvals?promise=CALL', 'Standing rules'],
+  agent: ['#/task/AGENT/agent', 'Task'],
   start: ['#/start', 'Start a task'],
   settings: ['#/settings', 'Audit'],
 };
@@ -104,6 +135,27 @@ for (const colorScheme of ['light', 'dark']) {
       assert.deepEqual(await violations(page), []);
       if (process.env.TIFFANY_PICTURES && name === 'scheduler') await page.waitForTimeout(8000);
       await picture(page, `${name}-${colorScheme}`);
+      await page.context().close();
+      assert.deepEqual(page.complaints, []);
+    });
+  }
+
+  for (const name of ['note', 'skills', 'rules', 'agent']) {
+    test(`${name} on a phone, ${colorScheme}`, async () => {
+      const [hash, region] = views[name];
+      const page = await openTab(browser, daemon, {
+        colorScheme,
+        hash: addressOf(hash),
+        viewport: { width: 390, height: 844 },
+        hasTouch: true,
+        isMobile: true,
+      });
+      await page.getByRole('region', { name: region }).first().waitFor();
+      if (name === 'rules') await page.getByText('asked at').waitFor();
+      assert.deepEqual(await violations(page), []);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= 390, `nothing is wider than the screen: ${wide}`);
+      await picture(page, `${name}-phone-${colorScheme}`);
       await page.context().close();
       assert.deepEqual(page.complaints, []);
     });
@@ -233,7 +285,7 @@ test('a schedule is made, run and removed; a token is made, shown once and remov
 
 test('an address that is no encoded text shows a page, too', async () => {
   const page = await openTab(browser, daemon);
-  for (const address of ['#/task/%', '#/tasks?type=100%']) {
+  for (const address of ['#/task/%', '#/tasks?type=100%', '#/constructor', '#/memory/%']) {
     await page.evaluate((hash) => (location.hash = hash), address);
     await page.reload();
     await page.getByText('● live').waitFor();

@@ -148,6 +148,7 @@ struct Agents::Parts {
     std::vector<SkillSource> skill_sources;
     std::optional<agent::RunOptions> run;
     std::optional<agent::FetchOptions> fetch;
+    bool delegates = false;
     ConfigReader in(path, text);
     in.whole([&] {
       in.object({"prompt", "author", "policy", "budget", "models", "tools", "secrets", "memory",
@@ -164,6 +165,7 @@ struct Agents::Parts {
                       manifests.push_back(path_from(in.text(), directory));
                     });
                   }
+                  if (name == "delegate") delegates = in.boolean();
                   if (name == "run") run = run_options_in(in);
                   if (name == "mcp") servers.read(in, directory);
                   if (name == "fetch") fetch = fetch_options_in(in, directory);
@@ -185,6 +187,7 @@ struct Agents::Parts {
     }
     if (run) agent::add_run_tool(services.tools, workshop, std::move(*run));
     if (fetch) agent::add_fetch_tool(services.tools, std::move(*fetch));
+    if (delegates) agent::add_delegate_tool(services.tools);
     for (const std::string& each : manifests) add_tool(each, path);
     for (const SkillSource& each : skill_sources)
       skills->add(agent::read_skill(each.path, each.pin));
