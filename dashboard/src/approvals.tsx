@@ -60,7 +60,7 @@ function usePayload(promise: Open, story: Story): Payload | undefined {
     if (question?.promise !== promise.id) return undefined;
     const { diff, why, digest, action, tool } = question;
     const call = tool === 'commit' ? undefined : tool;
-    return { text: diff || why, from: why, digest, action, tool: call };
+    return { text: diff, from: why, digest, action, tool: call };
   }
   if (!ofPlan) return diffIn(story);
   const unit = plan?.units.find((each) => each.promise === promise.id);
@@ -138,7 +138,8 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
     const reason = comment || undefined;
     if (payload?.digest) {
       const { unit, digest, tool } = payload;
-      const body = { unit, approved: approve, digest, note: comment, scope: tool && scope };
+      const far = tool && approve ? scope : undefined;
+      const body = { unit, approved: approve, digest, note: comment, scope: far };
       return post(`/tasks/${promise.task}/decide`, body);
     }
     const path = `/promises/${promise.id}`;
@@ -188,9 +189,11 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
           {isDiff(payload.text) ? (
             <Diff text={payload.text} label="Changes" file={`${promise.task}.diff`} />
           ) : (
-            <pre class="json asked" tabIndex={0} role="region" aria-label="Question">
-              {payload.text}
-            </pre>
+            payload.text && (
+              <pre class="json asked" tabIndex={0} role="region" aria-label="Question">
+                {payload.text}
+              </pre>
+            )
           )}
           {payload.action && <Json value={parse(payload.action)} label="What is approved" />}
           {payload.digest && <Digest digest={payload.digest} />}

@@ -201,8 +201,10 @@ export function MemoryView() {
       )}
       <ul class="plain" aria-label="Notes">
         {notes.map((each) => (
-          <li key={each.id} class="card">
-            <NoteCard note={each} edges={edges} />
+          <li key={each.id}>
+            <div class="card">
+              <NoteCard note={each} edges={edges} />
+            </div>
           </li>
         ))}
       </ul>

@@ -37,7 +37,8 @@ test('notes are found by words, told with their origins, and forgotten by an ope
   assert.equal(await page.locator('img').count(), 0, 'text of agents is text');
   assert.equal(await page.evaluate(() => window.hurt), undefined);
   await list.getByText('in 2d 23h').waitFor();
-  assert.match(await list.getByRole('link', { name: task.slice(0, 8) }).getAttribute('href'), /task/);
+  const origin = list.getByRole('link', { name: task.slice(0, 8) });
+  assert.equal(await origin.getAttribute('href'), `#/task/${task}`);
   assert.ok(await page.getByRole('button', { name: `forget ${note.slice(0, 8)}` }).isDisabled());
   await page.context().close();
   assert.deepEqual(page.complaints, []);
@@ -132,6 +133,7 @@ test('a call is approved once, for its task, or as a rule, which is listed and r
 
   const ruled = await daemon.agent(recall('one'));
   await open(ruled);
+  assert.ok(await page.getByRole('radio', { name: 'this call, once' }).isChecked(), 'each anew');
   await page.getByRole('radio', { name: /every agent: a rule/ }).check();
   await page.getByLabel('Comment').fill('<i>harmless</i>');
   await approve();

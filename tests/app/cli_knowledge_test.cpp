@@ -27,6 +27,7 @@ class CliKnowledge : public ::testing::Test {
                R"({"name":"tag","about":"Tags.","argv":["true"],"input":{"type":"object"},)"
                R"("effect":"pure"})");
     agents(R"({"skills":["skills/release"],"memory":"memory.db","run":{"timeout_ms":60000},)"
+           R"("delegate":true,)"
            R"("policy":{"rules":[{"tool":"run","ruling":"allow"}],"own_branch_is_free":true}})");
   }
   std::string at(const std::string& name) const { return place_.path() + "/" + name; }
@@ -114,6 +115,7 @@ TEST_F(CliKnowledge, MistakesInTheFileAreNamed) {
            {R"({"run":{"sandbox":1}})", "run.sandbox must be a whole number from 2 to 3"},
            {R"({"run":{"network":true}})", "that nobody knows"},
            {R"({"run":"yes"})", "run must be an object"},
+           {R"({"delegate":"yes"})", "delegate must be true or false"},
            {R"({"fetch":{}})", "fetch needs `hosts`"},
            {R"({"fetch":{"hosts":["http://x/"]}})", "is no host that can be fetched from"}}) {
     agents(text);
