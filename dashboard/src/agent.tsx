@@ -152,11 +152,11 @@ export function Agent({ task, story }: { task: Task; story: Story }) {
         <Diff text={view.question.diff} label="The patch" file={`${task.id}.diff`} />
       )}
       {view && <Budget view={view} />}
-      <Children task={task} />
       <p>
         <a href={link(`task/${task.id}`)}>Each step on a timeline</a>,{' '}
         <a href={link(`task/${task.id}/graph`)}>the agents it started as a graph</a>
       </p>
+      <Children task={task} />
       <h3>What was said</h3>
       <ol class="plain transcript">
         {transcriptOf(story).map((each, i) => (

@@ -11,6 +11,7 @@ const known = {};
 before(async () => {
   daemon = await new AgentDaemon('--plans', join(dashboard, 'test', 'plans')).start();
   browser = await openBrowser();
+  await knowledge();
   for (let i = 0; i < 12; i += 1)
     await daemon.order(`a${i}`, 100 + i, { key: `customer-${i % 4}` });
   for (let i = 0; i < 3; i += 1)
@@ -50,7 +51,6 @@ before(async () => {
     const { units } = await daemon.get(`/tasks/${known.run}/plan`);
     return units.some((unit) => unit.state === 'awaiting approval');
   }, 'the question of the plan');
-  await knowledge();
   const { tasks } = await daemon.get('/tasks?limit=1&type=order');
   known.done = tasks[0].id;
   await daemon.get(`/tasks/${known.done}/result?wait=20s`);
