@@ -20,7 +20,7 @@ after(async () => {
 const recall = (text) => [[{ name: 'recall', arguments: { text } }]];
 const evil = 'The tests need a display. <img src=x onerror="window.hurt=1">';
 
-test('notes are found by words, told with their origins, and forgotten by an operator', async () => {
+test('notes are found by words, have their origins, and an operator forgets them', async () => {
   const { task, note } = await daemon.remember(evil, { kind: 'fact', days: 3 });
   await daemon.remember('Releases are made on Mondays.', { kind: 'habit' });
   const token = await daemon.newToken('reader', 'viewer');
@@ -102,7 +102,7 @@ test('skills have their tools, and how often they were used in a number and a sh
   assert.deepEqual(page.complaints, []);
 });
 
-test('a call is approved once, for its task, or as a rule, which is listed and removed', async () => {
+test('a call is approved once, for its task, or as a rule, which can be removed', async () => {
   const page = await openTab(browser, daemon);
   const open = async (task) => {
     const { promise } = await daemon.question(task);
