@@ -98,21 +98,17 @@ export function Boxes({ root, label, things }: { root: Box; label: string; thing
             );
           })}
         {all.map(({ box, x, y }) => (
-          <a key={box.key} href={box.href}>
-            <rect
-              class={`node ${box.look}`}
-              x={x + 1}
-              y={y + 1}
-              width={width}
-              height={height}
-              rx={5}
-            />
-            <text x={x + 10} y={y + 18}>
-              {box.lines[0]}
-            </text>
-            <text class="small" x={x + 10} y={y + 35}>
-              {box.lines[1]}
-            </text>
+          <a key={box.key} href={box.href} aria-label={box.lines.join(' ')}>
+            {/* Cuts off what is wider than the box. */}
+            <svg x={x - 1} y={y - 1} width={width + 4} height={height + 4}>
+              <rect class={`node ${box.look}`} x={2} y={2} width={width} height={height} rx={5} />
+              <text x={11} y={19}>
+                {box.lines[0]}
+              </text>
+              <text class="small" x={11} y={36}>
+                {box.lines[1]}
+              </text>
+            </svg>
           </a>
         ))}
       </svg>

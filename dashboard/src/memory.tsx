@@ -25,7 +25,8 @@ export function neighboursOf(id: string, edges: NoteEdge[]): [string, string][] 
   return [...found].map(([other, words]) => [other, words.join(', ')]);
 }
 
-const brief = (text: string) => (text.length > 24 ? text.slice(0, 23) + '…' : text);
+// By characters: none is cut in half.
+const brief = (text: string) => text.replace(/^(.{23})..+$/su, '$1…');
 
 function forget(note: Note): void {
   const words =
@@ -166,7 +167,6 @@ export function MemoryView() {
       </Empty>
     );
   }
-  if (answer.error && !answer.data) return <Failure error={answer.error} />;
   const { notes = [], edges = [], all_notes = 0, all_edges = 0 } = answer.data ?? {};
   return (
     <section aria-label="Memory">
@@ -189,6 +189,7 @@ export function MemoryView() {
         {kind && <Button onClick={() => refine({ kind: undefined })}>{kind} ×</Button>}
         <Copy text={`tiffany memory ${command}${kind && words ? ` --kind ${quoted(kind)}` : ''}`} />
       </div>
+      {answer.error && !answer.data && <Failure error={answer.error} />}
       {chosen && <Chosen key={chosen} id={chosen} />}
       {answer.data && notes.length === 0 && (
         <Empty title={words || kind ? 'No note fits' : 'No notes yet'}>

@@ -57,6 +57,12 @@ test('notes are found by words, have their origins, and an operator forgets them
   await operator.getByText('No note fits').waitFor();
   await operator.getByRole('button', { name: 'fact ×' }).click();
   await operator.getByText('Releases are made').waitFor();
+  await operator.getByLabel('Words').fill('x'.repeat(70_000));
+  await operator.keyboard.press('Enter');
+  await operator.getByRole('alert').waitFor();
+  await operator.getByLabel('Words').fill('mondays');
+  await operator.keyboard.press('Enter');
+  await operator.getByText('Releases are made').waitFor();
   const { lines } = await daemon.get('/audit?limit=5');
   assert.ok(
     lines.some((each) => each.actor === 'token:clerk' && each.target === note),
@@ -69,13 +75,14 @@ test('notes are found by words, have their origins, and an operator forgets them
 test('a note is drawn with those that it is connected with', async () => {
   const { note } = await daemon.remember('The compiler is GCC 12.');
   await daemon.remember('No lambda is a coroutine here.', { see: [note] });
+  await daemon.remember('\u{1f600}'.repeat(60), { kind: '<b>', see: [note] });
   const page = await openTab(browser, daemon, { hash: '#/memory?query=lambda' });
   await page.getByRole('link', { name: /1 connected/ }).click();
   const graph = page.getByRole('region', { name: 'Notes around it' });
   await graph.getByText('→').waitFor();
   await graph.getByRole('link', { name: /The compiler is GCC 12/ }).click();
   await page.getByRole('heading', { name: `Note ${note.slice(0, 8)}` }).waitFor();
-  await graph.getByText('←').waitFor();
+  await graph.getByText('←').first().waitFor();
   assert.match(page.url(), /query=lambda/, 'what was searched for stays');
   assert.deepEqual(await violations(page), []);
   await page.goto(`${daemon.origin}/#/memory/00`);
