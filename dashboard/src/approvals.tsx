@@ -1,5 +1,5 @@
 // Promises that wait for somebody: decided here with the keyboard (a, r, n) or a finger.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { parse } from './actions';
 import { may, post } from './api';
 import { agentType, briefOfAgent, type AgentView, type Asked as Answered } from './agent';
@@ -117,7 +117,7 @@ function Scope(props: { tool: string; scope: string; choose: (scope: string) => 
   );
 }
 
-function Decide({ promise, next }: { promise: Open; next: () => void }) {
+function Decide({ promise, next }: { promise: Open; next: (decided?: boolean) => void }) {
   const task = useAsk<Task>(`/tasks/${promise.task}`, promise.task).data;
   const records = useRecords(task, changed.value.number);
   const story = storyOf(records.records);
@@ -157,7 +157,7 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
         `${promise.type ?? 'task'} ${shortId(promise.task)}: ${approve ? 'approved' : 'rejected'}.`,
       );
       const { view, query } = route.value; // somebody may look at something else by now
-      if (view === 'approvals' && query.promise === promise.id) next();
+      if (view === 'approvals' && query.promise === promise.id) next(true);
       refresh();
     } catch (error) {
       setProblem((error as Error).message);
@@ -251,7 +251,7 @@ function Decide({ promise, next }: { promise: Open; next: () => void }) {
         >
           Reject <kbd>r</kbd>
         </Button>
-        <Button onClick={next}>
+        <Button onClick={() => next()}>
           Next <kbd>n</kbd>
         </Button>
         <Copy
@@ -275,14 +275,17 @@ export function Approvals() {
   const all = answer.data?.promises ?? [];
   const at = all.findIndex((each) => each.id === wanted);
   const current = all[at];
-  const step = (by: number) => {
+  const done = useRef<string>(undefined); // decided here; the list may have it for a while
+  const step = (by: number, decided = false) => {
+    if (decided) done.current = wanted;
     const others = all.filter((each) => each.id !== wanted);
     const to = all[(at + by + all.length) % all.length];
     refine({ promise: others.length > 0 ? to?.id : undefined });
   };
   useEffect(() => {
     if (!answer.data || current) return;
-    if (all.length === 0 || !wanted) refine({ promise: all[0]?.id });
+    const first = all.find((each) => each.id !== done.current);
+    if (all.length === 0 || !wanted) refine({ promise: first?.id });
     else if (all.length === limit) setLimit(mostPromises);
   }, [answer.data, wanted]);
   useKeys((key) => {
@@ -333,7 +336,7 @@ export function Approvals() {
           </ul>
         </section>
         {current ? (
-          <Decide key={current.id} promise={current} next={() => step(1)} />
+          <Decide key={current.id} promise={current} next={(decided) => step(1, decided)} />
         ) : (
           wanted && <Decided next={() => refine({ promise: all[0].id })} />
         )}

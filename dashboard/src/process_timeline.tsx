@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { base, getText } from './api';
 import { Gantt } from './gantt';
 import { mostArrows } from './gantt_draw';
-import { Button, Card, Copy, Empty, OperatorsOnly, save, say, Swatch } from './parts';
+import { Button, Card, Copy, Empty, OperatorsOnly, save, say, Swatch, Table } from './parts';
 import { buckets, quantile, readTrace, type ProcessBar, type ProcessTrace } from './process_trace';
 import { duration, number } from './text';
 
@@ -79,35 +79,24 @@ function Chosen({ trace, row, time }: { trace: ProcessTrace; row: number; time: 
       : undefined;
   return (
     <Card title={trace.rows[row]} label="Slices">
-      <table>
-        <thead>
-          <tr>
-            <th class="num">At</th>
-            <th>What</th>
-            <th>Name</th>
-            <th class="num">Took</th>
-            <th>Made ready by</th>
-          </tr>
-        </thead>
-        <tbody>
-          {own.slice(first, first + 8).map((bar, i) => {
-            const wake = woken(bar);
-            return (
-              <tr key={i} class={first + i === at ? 'at' : ''}>
-                <td class="num">{micros(bar.began - trace.began)}</td>
-                <td>
-                  <Swatch colour={bar.kind} /> {words[bar.kind]}
-                </td>
-                <td class="mono">{bar.name}</td>
-                <td class="num">{micros(bar.ended - bar.began)}</td>
-                <td>
-                  {wake && `${trace.rows[wake.from]}, ${micros(wake.right - wake.left)} before`}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <Table label="Its bars" head={['#At', 'What', 'Name', '#Took', 'Made ready by']}>
+        {own.slice(first, first + 8).map((bar, i) => {
+          const wake = woken(bar);
+          return (
+            <tr key={i} class={first + i === at ? 'at' : ''}>
+              <td class="num">{micros(bar.began - trace.began)}</td>
+              <td>
+                <Swatch colour={bar.kind} /> {words[bar.kind]}
+              </td>
+              <td class="mono">{bar.name}</td>
+              <td class="num">{micros(bar.ended - bar.began)}</td>
+              <td>
+                {wake && `${trace.rows[wake.from]}, ${micros(wake.right - wake.left)} before`}
+              </td>
+            </tr>
+          );
+        })}
+      </Table>
     </Card>
   );
 }

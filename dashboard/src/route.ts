@@ -23,8 +23,13 @@ function parsed(): Route {
   return { view: view || 'tasks', parts, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
+let seen = location.hash; // that the route is of
 export const route = signal<Route>(parsed());
-addEventListener('hashchange', () => (route.value = parsed()));
+function look(): void {
+  seen = location.hash;
+  route.value = parsed();
+}
+addEventListener('hashchange', look);
 
 export function link(path: string, query: Record<string, string | undefined> = {}): string {
   const known = Object.entries(query).filter(([, value]) => value) as [string, string][];
@@ -40,8 +45,8 @@ export function go(path: string, query: Record<string, string | undefined> = {})
 // The address may have changed already when the page has not been told yet: then it stays.
 export function refine(changes: Record<string, string | undefined>): void {
   const { view, parts, query } = route.value;
-  if (parsed().view !== view) return;
+  if (location.hash !== seen) return;
   const to = link([view, ...parts.map(encodeURIComponent)].join('/'), { ...query, ...changes });
   history.replaceState(null, '', to);
-  route.value = parsed();
+  look();
 }

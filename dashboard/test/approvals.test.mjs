@@ -102,6 +102,15 @@ test('an answer that comes late does not take the page to where it was', async (
   // The answer to a decision comes when the operator looks at something else.
   await page.goto(`${daemon.origin}/#/approvals?promise=${one.promise}`);
   await page.getByText('asked at').waitFor();
+  const chosen = await page.evaluate((hash) => {
+    location.hash = hash;
+    dispatchEvent(new KeyboardEvent('keydown', { key: 'n' }));
+    return location.hash;
+  }, `#/approvals?promise=${two.promise}`);
+  assert.match(chosen, new RegExp(two.promise), 'also within the view');
+  await page.goto(`${daemon.origin}/#/approvals?promise=${one.promise}`);
+  await page.getByText('"id": "late"').waitFor();
+  await page.getByText('asked at').waitFor();
   let answer;
   const held = new Promise((done) => (answer = done));
   await page.route('**/api/v1/promises/*', async (route) => {
