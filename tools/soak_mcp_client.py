@@ -127,7 +127,7 @@ class Campaign:
                                    "--id", f"agent-{self.made}")
         if status != 0:
             fail(f"an agent could not be started: {status} {out}")
-        return out.strip().strip('"')
+        return json.loads(out)["id"]
 
     def ended(self, task):
         status, out = self.tiffany("show", task)
@@ -150,8 +150,7 @@ class Campaign:
     def results(self, task):
         """Of each call: the step, what came of it, and how often it began."""
         found, begun = [], {}
-        for line in self.tiffany("logs", task)[1].splitlines():
-            record = json.loads(line)
+        for record in json.loads(self.tiffany("logs", task)[1]):
             if record["type"] == "StepStart" and record["step"].startswith("tool "):
                 begun[record["step"]] = begun.get(record["step"], 0) + 1
             if record["type"] == "ToolResult":
