@@ -104,7 +104,7 @@ export function Boxes({ root, label, things }: { root: Box; label: string; thing
               <rect class={`node ${box.look}`} x={2} y={2} width={width} height={height} rx={5} />
               <text x={11} y={19}>
                 {box.lines[0]}
-              </text>
+              </text>{' '}
               <text class="small" x={11} y={36}>
                 {box.lines[1]}
               </text>
