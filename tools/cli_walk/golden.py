@@ -31,6 +31,9 @@ REPLACED = [
     (re.compile(r"\b\d+ us\b"), "7 us"),
     (re.compile(r"_us\":\d+"), '_us":7'),
     (re.compile(r"Scheduler at [0-9.]+ s"), "Scheduler at 7 s"),
+    # Tasks of the process, of which a daemon may have more some day.
+    (re.compile(r'task #\d+ "'), 'task #7 "'),
+    (re.compile(r"^deadlock  \d{10}\b", re.M), "deadlock  7777777777"),
     (re.compile(r"\d+ slices"), "7 slices"),
     # Where in an answer the daemon died.
     (re.compile(r"Lost the daemon \(.*\); trying"), "Lost the daemon (why); trying"),
