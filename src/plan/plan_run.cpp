@@ -52,6 +52,9 @@ Durable<PlanEnd> PlanRun::run() {
   PlanEnd end;
   end.outputs = outputs_;
   end.units = view().units;
+  // Where this process keeps its files is nothing that a plan has led to: the same log elsewhere,
+  // restored from a backup or replayed, gives the same end.
+  for (UnitView& each : end.units) each.output.clear();
   for (const auto& [name, text] : plan_.outputs) {
     end.values[name] = plan::expand(text, lookup(nullptr));
   }

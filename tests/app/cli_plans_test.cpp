@@ -44,6 +44,11 @@ TEST_F(CliPlans, APlanRunsIsApprovedAndItsOutputShown) {
   EXPECT_NE(approved.err.find("digest "), std::string::npos) << approved.err;
   EXPECT_EQ(depot("result --wait " + id).status, 0);
   EXPECT_NE(depot("plan status " + id).out.find("wave"), std::string::npos);
+  // Of its end nothing depends on where it was kept.
+  const std::string fixtures = directory_->path() + "/fixtures";
+  ASSERT_EQ(depot("wal export " + directory_->path() + "/wal " + id + " --to " + fixtures).status,
+            0);
+  EXPECT_EQ(depot("check " + fixtures).out, id + "  tiffany.plan  ok\n");
 }
 
 // Its code, which knew how the steps stood, is gone.

@@ -65,7 +65,7 @@ struct UnitView {
   std::string text{};  // how the last attempt ended, what is approved, or who has the lock
   std::int64_t begun_us = 0;
   std::int64_t ended_us = 0;
-  std::string output{};   // a path
+  std::string output{};   // a path, of a plan that runs
   std::string promise{};  // of an approval: what Host::complete takes
   std::string digest{};   // and what the answer must name
   std::string task{};     // of a sub-plan: the id of its task
