@@ -91,7 +91,12 @@ std::string as_text(std::string bytes) {
   return bytes;
 }
 
-Retry patience() { return Retry(6, std::chrono::milliseconds(200)); }
+// The lock of a process that was killed is removed after three seconds (agent/git.hpp). An attempt
+// that the process did not survive counts, so there are more of them than that takes.
+Retry patience() {
+  using namespace std::chrono_literals;
+  return Retry(20, 200ms, 2, 2s);
+}
 
 // ---- One call ----
 

@@ -243,7 +243,7 @@ Durable<std::optional<Committed>> AgentRun::commit(std::string message) {
   const auto there = [&] { return commit_there(&with_, request); };
   StepOptions options = StepOptions()
                             .recorded_as(RecordType::Commit)
-                            .retry(Retry(6, std::chrono::milliseconds(200)).except<BranchMoved>())
+                            .retry(patience().except<BranchMoved>())
                             .arguments(request.ref, request.parent, request.tree);
   try {
     co_return co_await flow_.step("commit", std::move(options), there);
@@ -259,8 +259,7 @@ Durable<void> AgentRun::merge() {
   const auto there = [&] {
     return merge_there(&with_, ask_.repository, state_.canvas, ref(), flow_.id().text());
   };
-  const MergedCanvas merged = co_await flow_.step(
-      "merge", StepOptions().retry(Retry(6, std::chrono::milliseconds(200))), there);
+  const MergedCanvas merged = co_await flow_.step("merge", StepOptions().retry(patience()), there);
   state_.canvas = merged.canvas;
   if (!merged.conflicts.empty()) say(message_of(merged));
 }

@@ -36,7 +36,7 @@ class WhatIfTest : public testing::Test, public AgentWorld {
       view = co_await until(&host, id, "awaiting approval");
       repositories.tip = "moved";
       co_await answer(&host, *view.question, Verdict::approve);
-      co_await sleep(10s);
+      co_await sleep(1min);
       run = recorded_run(host.records(id, 0, 1000),
                          [&](std::string_view value) { return host.store().value_of(value); });
     });
