@@ -182,6 +182,7 @@ double waiting_rss(const bench::Suite&) { return run_agents(measure_waiting); }
 
 // 100 questions over a conversation of 200,000 tokens: 800 KB of text.
 constexpr std::size_t kAnswer = 8000;
+constexpr std::size_t kArguments = 2 * 11;  // of a call, and the answer begins with them
 
 Task<double> talk(World* world, std::string log, Uuid id) {
   world->tool->bytes = kAnswer;
@@ -199,7 +200,8 @@ Task<double> talk(World* world, std::string log, Uuid id) {
 Task<double> measure_log(World* world, std::string log) {
   const Uuid id = Uuid::derived(Uuid(), "long");
   const double bytes = co_await talk(world, log, id);
-  co_return bytes / static_cast<double>(kAnswer * world->model.turns);
+  const std::size_t said = std::string_view("I look at it.").size() + kArguments;
+  co_return bytes / static_cast<double>((kAnswer + said) * world->model.turns);
 }
 double long_log(const bench::Suite&) { return run_agents(measure_log); }
 

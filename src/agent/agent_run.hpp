@@ -35,7 +35,17 @@ struct CallCheck {
   ToolTraits traits{};
   bool ruled = false;  // a standing rule covers it
 };
-TIFFANY_JSON(CallCheck, mistake, traits, ruled);
+
+}  // namespace tiffany::agent
+
+// It is in the log for every call: only what is not as usual, true traits as words.
+template <>
+struct tiffany::Codec<tiffany::agent::CallCheck> {
+  static void write(JsonWriter& out, const agent::CallCheck& check);
+  static agent::CallCheck read(JsonReader& in);
+};
+
+namespace tiffany::agent {
 
 struct Thought {  // LLMPlan
   std::string plan{};

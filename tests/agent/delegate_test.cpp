@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/agent_run.hpp"
 #include "agent/agent_world.hpp"
 #include "tiffany/agent/meters.hpp"
 
@@ -354,6 +355,34 @@ TEST_F(DelegateTest, APolicyAndToolsThatChangedDoNotChangeWhatWasDecidedBefore) 
   });
   EXPECT_EQ(read->runs, 1);
   EXPECT_EQ(once->runs, 1);
+}
+
+TEST(CallCheckTest, AllOfItIsReadAsItWasWritten) {
+  CallCheck check;
+  check.traits.untrusted = true;
+  EXPECT_EQ(to_json(check), R"({"is":"untrusted"})");
+  for (const bool set : {false, true}) {
+    check.traits.ask = check.traits.reads_private = check.traits.untrusted = set;
+    check.traits.writes_outside = check.traits.concurrent = check.ruled = set;
+    check.traits.effect = set ? StepEffect::at_most_once : StepEffect::idempotent;
+    check.traits.level = set ? 3 : 0;
+    check.traits.pin = set ? "ab" : "";
+    check.mistake = set ? "No." : "";
+    const auto read = from_json<CallCheck>(to_json(check));
+    EXPECT_EQ(to_json(read), to_json(check));
+    EXPECT_EQ(read.traits.ask, set);
+    EXPECT_EQ(read.traits.reads_private, set);
+    EXPECT_EQ(read.traits.untrusted, set);
+    EXPECT_EQ(read.traits.writes_outside, set);
+    EXPECT_EQ(read.traits.concurrent, set);
+    EXPECT_EQ(read.ruled, set);
+    EXPECT_EQ(read.traits.effect, check.traits.effect);
+    EXPECT_EQ(read.traits.level, check.traits.level);
+    EXPECT_EQ(read.traits.pin, check.traits.pin);
+    EXPECT_EQ(read.mistake, check.mistake);
+  }
+  EXPECT_THROW(from_json<CallCheck>(R"({"is":"harmless"})"), Error);
+  EXPECT_THROW(from_json<CallCheck>(R"({"effect":"none"})"), Error);
 }
 
 TEST_F(DelegateTest, AToolThatIsAnotherOneThanWasApprovedIsNotRun) {

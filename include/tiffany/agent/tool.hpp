@@ -35,8 +35,6 @@ class ToolTraits {
   int level = 0;                // of the sandbox
   std::string pin{};            // digest of what the tool is; part of what is approved
 };
-TIFFANY_JSON(ToolTraits, effect, ask, reads_private, untrusted, writes_outside, concurrent, level,
-             pin);
 
 // Where a call is made.
 class ToolContext {
