@@ -200,14 +200,12 @@ Durable<ToolRecord> AgentRun::run_tool(const ToolCall& call, const CallCheck& ch
   co_await afford(needed);
   state_.spent.add(needed);
   now("acting", call.name);
-  StepOptions options = StepOptions()
-                            .recorded_as(RecordType::ToolResult)
-                            .retry(patience())
-                            .arguments(call.name, call.arguments, state_.canvas.tree);
-  if (!accepted.empty()) {
-    static_cast<void>(
-        std::move(options).arguments(call.name, call.arguments, state_.canvas.tree, accepted));
-  }
+  const std::string& tree = state_.canvas.tree;
+  StepOptions options = accepted.empty()
+                            ? StepOptions().arguments(call.name, call.arguments, tree)
+                            : StepOptions().arguments(call.name, call.arguments, tree, accepted);
+  options.ending = RecordType::ToolResult;
+  options.policy = patience();
   options.effect = check.traits.effect == StepEffect::at_most_once ? StepEffect::at_most_once
                                                                    : StepEffect::idempotent;
   ToolContext where = context();
