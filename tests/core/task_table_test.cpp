@@ -65,7 +65,18 @@ class BareRecord final : public TaskRecord {
   void set_id(TaskId id) noexcept { id_ = id; }
 };
 
-TEST(TaskTable, ASignalHandlerSeesARecordOnlyWhenItHasItsId) {
+// What a record is in the middle of its construction.
+class HalfARecord final : public Waitable {
+ public:
+  HalfARecord() : Waitable(0) {}
+  std::exception_ptr error() const override { return nullptr; }
+  std::string describe() const override { return "half a record"; }
+
+ private:
+  void dispose() noexcept override {}
+};
+
+TEST(TaskTable, ASignalHandlerSeesARecordOnlyWhenItIsMade) {
   Scheduler scheduler(Options().virtual_time());
   TaskTable table(scheduler.arena());
   const auto seen = [&] {
@@ -73,23 +84,28 @@ TEST(TaskTable, ASignalHandlerSeesARecordOnlyWhenItHasItsId) {
     EXPECT_TRUE(table.for_each_whole([&](TaskRecord& record) { ids.insert(record.id()); }));
     return ids;
   };
+  const auto make = [&](const TaskTable::Slot& slot) {
+    (new (slot.memory) BareRecord())->set_id(slot.id);
+    table.made();
+  };
   const TaskTable::Slot first = table.take();
-  auto* const one = new (first.memory) BareRecord();
   EXPECT_TRUE(seen().empty());
-  one->set_id(first.id);
+  new (first.memory) HalfARecord();
+  EXPECT_TRUE(seen().empty());
+  make(first);
   EXPECT_EQ(seen(), std::set{first.id});
   const TaskTable::Slot second = table.take();
-  new (second.memory) BareRecord();
+  new (second.memory) HalfARecord();
   EXPECT_EQ(seen(), std::set{first.id});
   table.give_back(second.memory, second.id);
+  EXPECT_EQ(seen(), std::set{first.id});
   table.give_back(first.memory, first.id);
   EXPECT_TRUE(seen().empty());
   const TaskTable::Slot again = table.take();
   ASSERT_EQ(again.memory, first.memory);
-  auto* const next = new (again.memory) BareRecord();
-  next->set_id(first.id);  // what the memory had before
+  new (again.memory) HalfARecord();
   EXPECT_TRUE(seen().empty());
-  next->set_id(again.id);
+  make(again);
   EXPECT_EQ(seen(), std::set{again.id});
   table.give_back(again.memory, again.id);
 }

@@ -32,7 +32,8 @@ class TaskTable {
     std::byte* memory;
     TaskId id;
   };
-  // Memory for one record and the id of the task that will live there. Throws std::bad_alloc.
+  // Memory for one record and the id of the task that will live there. Either made() or give_back()
+  // follows. Throws std::bad_alloc.
   Slot take() {
     if (free_ == nullptr) [[unlikely]]
       grow();
@@ -44,6 +45,11 @@ class TaskTable {
     unpoison(memory);
     ++live_;
     return {memory, free.id};
+  }
+  // The record is whole.
+  void made() noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    making_ = TaskId();
   }
   void give_back(std::byte* memory, TaskId id) noexcept {
     --live_;
@@ -78,8 +84,8 @@ class TaskTable {
     }));
   }
   // The same from a signal handler that has interrupted any of these functions, or the code that
-  // makes a record of what take() gave. Leaves out a record that does not have its id yet. False:
-  // the table grows just now, and nothing was visited.
+  // makes a record of what take() gave. Leaves out a record that is not made() yet, without a look
+  // at it: it is no object yet. False: the table grows just now, and nothing was visited.
   template <class Visit>
   bool for_each_whole(Visit visit) const {
     if (growing_) return false;
@@ -88,8 +94,7 @@ class TaskTable {
       for (std::uint32_t i = 0; i < kPerBlock; ++i) {
         std::byte* memory = block + i * sizeof(TaskRecord);
         ++slot;
-        if (!is_live(memory)) continue;
-        if (slot != making_.slot() || record_in(memory)->id() == making_) visit(*record_in(memory));
+        if (is_live(memory) && slot != making_.slot()) visit(*record_in(memory));
       }
     }
     return true;
@@ -145,9 +150,7 @@ class TaskTable {
   Arena& arena_;
   std::byte* free_ = nullptr;
   std::size_t live_ = 0;
-  // For for_each_whole. A record in the slot of making_ is whole when it has that id: ids are given
-  // to records last.
-  TaskId making_;
+  TaskId making_;  // the record in its slot is not whole, for for_each_whole
   bool growing_ = false;
   std::vector<std::byte*> blocks_;
 };

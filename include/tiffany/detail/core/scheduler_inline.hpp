@@ -200,8 +200,8 @@ Record& Scheduler::make_record(const Scope& scope, std::uint8_t priority, Args&&
     limits_.deny_memory(scope, *arena_);
   }
   reservation.keep();
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // TaskTable::for_each_whole: the id last
   record->id_ = slot.id;
+  tasks_.made();
   return *record;
 }
 
