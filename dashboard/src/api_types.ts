@@ -37,6 +37,7 @@ export type Task = {
   result?: unknown;
   detail?: string;  // why it failed, or does not run
   waits?: Array<Wait>;
+  asks?: Array<string>;  // in lists: the promises that others have to keep
 };
 
 export type Counts = Record<string, number>;

@@ -199,6 +199,26 @@ http::Response task_answer(int status, const Host& host, const Uuid& id) {
 
 namespace {
 
+// What those tasks of a page wait for that others have to keep, by task.
+std::vector<OpenPromise> asked_by(const ApiCall& call, const TaskPage& page) {
+  if (call.api.phase() == Api::Phase::draining) return {};
+  std::vector<Uuid> under_way;
+  for (const DurableInfo& each : page.tasks) {
+    if (each.status == DurableStatus::running) under_way.push_back(each.id);
+  }
+  if (under_way.empty()) return {};
+  return call.api.parts.host.promises_of(under_way);
+}
+
+void write_asks(JsonWriter& out, const std::vector<OpenPromise>& asked, const Uuid& task) {
+  const auto of_task = std::ranges::equal_range(asked, task, {}, &OpenPromise::task);
+  if (of_task.empty()) return;
+  out.key("asks");
+  out.begin_array();
+  for (const OpenPromise& each : of_task) out.value(each.name);
+  out.end_array();
+}
+
 // Of a log that is looked at beside the one who writes it, a task that goes on counts as paused:
 // its status is what the host says.
 Response inspection_answer(ApiCall& call, Inspection found) {
@@ -254,6 +274,7 @@ Task<Response> list_tasks(ApiCall& call) {
   const TaskPage page = host.tasks(
       filter_of(call),
       PageOptions(limit, call.query("after").value_or("")).newest_first(order == "newest"));
+  const std::vector<OpenPromise> asked = asked_by(call, page);
   co_return json_answer(200, json_text([&](JsonWriter& out) {
                           out.begin_object();
                           out.key("tasks");
@@ -261,6 +282,7 @@ Task<Response> list_tasks(ApiCall& call) {
                           for (const DurableInfo& each : page.tasks) {
                             out.begin_object();
                             write_task(out, each);
+                            write_asks(out, asked, each.id);
                             out.end_object();
                           }
                           out.end_array();

@@ -45,6 +45,15 @@ std::string outcome_text(const Json& task) {
   return task.has("result") ? result_text(task["result"]) : why_ended(task);
 }
 
+// In a list: how it ended, or what somebody has to do.
+std::string detail_text(const Json& task) {
+  std::string names;
+  for (const Json& each : task["asks"].elements()) {
+    names += (names.empty() ? "asks " : ", ") + each.text();
+  }
+  return names.empty() ? outcome_text(task) : names;
+}
+
 std::vector<Column> task_columns() {
   return {{"TASK", false}, {"STATUS", false}, {"TYPE", false},      {"AGE", false},
           {"KEY", true},   {"PARENT", true},  {"ATTRIBUTES", true}, {"DETAIL", false}};
@@ -58,7 +67,7 @@ std::vector<Cell> task_row(const Output& out, const Json& task) {
           task["key"].text(),
           task["parent"].text(),
           task["attributes"].raw() == "null" ? "" : task["attributes"].raw(),
-          outcome_text(task)};
+          detail_text(task)};
 }
 
 // The word as JSON: as it is when it is JSON of the type that is wanted, a string otherwise.

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "durable/flow_state.hpp"
@@ -83,33 +85,51 @@ std::optional<OpenPromise> PromiseTable::find(const Uuid& promise) {
   return OpenPromise{promise, found->second.task, found->second.name, found->second.since};
 }
 
-std::vector<OpenPromise> PromiseTable::list(std::size_t most) {
+template <class Visit>
+void PromiseTable::for_each_open(Visit visit) {
   // Of tasks whose code is not here, too.
   find_at_rest(Uuid());
+  slots_.for_each([&](const detail::PromiseSlot& slot) {
+    if (!slot.recorded) visit(slot.uuid, slot.flow.log.id, slot.id, slot.since);
+  });
+  for (const auto& [id, asked] : at_rest_) {
+    if (is_open(id, asked)) visit(id, asked.task, asked.name, asked.since);
+  }
+}
+
+namespace {
+
+bool by_task_and_name(const OpenPromise& a, const OpenPromise& b) {
+  return a.task == b.task ? a.name < b.name : a.task < b.task;
+}
+
+}  // namespace
+
+std::vector<OpenPromise> PromiseTable::list(std::size_t most) {
   // There may be very many, of which the first few are wanted: those are kept as a heap, and no
   // others are copied.
-  const auto before = [](const OpenPromise& a, const OpenPromise& b) {
-    return a.task == b.task ? a.name < b.name : a.task < b.task;
-  };
   std::vector<OpenPromise> first;
-  const auto add = [&](const Uuid& id, const Uuid& task, const std::string& name,
-                       std::int64_t since) {
+  for_each_open([&](const Uuid& id, const Uuid& task, const std::string& name, std::int64_t since) {
     const bool full = first.size() == most;
     if (full && (most == 0 || first.front().task < task)) return;
     first.push_back({id, task, name, since});
-    std::ranges::push_heap(first, before);
+    std::ranges::push_heap(first, by_task_and_name);
     if (!full) return;
-    std::ranges::pop_heap(first, before);
+    std::ranges::pop_heap(first, by_task_and_name);
     first.pop_back();
-  };
-  slots_.for_each([&](const detail::PromiseSlot& slot) {
-    if (!slot.recorded) add(slot.uuid, slot.flow.log.id, slot.id, slot.since);
   });
-  for (const auto& [id, asked] : at_rest_) {
-    if (is_open(id, asked)) add(id, asked.task, asked.name, asked.since);
-  }
-  std::ranges::sort_heap(first, before);
+  std::ranges::sort_heap(first, by_task_and_name);
   return first;
+}
+
+std::vector<OpenPromise> PromiseTable::of(std::span<const Uuid> tasks) {
+  const std::unordered_set<Uuid, UuidHash> wanted(tasks.begin(), tasks.end());
+  std::vector<OpenPromise> found;
+  for_each_open([&](const Uuid& id, const Uuid& task, const std::string& name, std::int64_t since) {
+    if (wanted.contains(task)) found.push_back({id, task, name, since});
+  });
+  std::ranges::sort(found, by_task_and_name);
+  return found;
 }
 
 std::vector<DurableWait> Host::waits(Uuid task) const {
@@ -125,6 +145,10 @@ std::vector<DurableWait> Host::waits(Uuid task) const {
 std::vector<OpenPromise> Host::promises(std::size_t most) const {
   core_->require_open("Host::promises");
   return core_->promises.list(most);
+}
+std::vector<OpenPromise> Host::promises_of(std::span<const Uuid> tasks) const {
+  core_->require_open("Host::promises_of");
+  return core_->promises.of(tasks);
 }
 std::optional<OpenPromise> Host::promise(const Uuid& id) const {
   core_->require_open("Host::promise");

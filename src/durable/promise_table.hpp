@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -30,6 +31,8 @@ class PromiseTable {
   void forget(const std::vector<Uuid>& promises) noexcept;
   // Host::promises.
   std::vector<OpenPromise> list(std::size_t most);
+  // Host::promises_of.
+  std::vector<OpenPromise> of(std::span<const Uuid> tasks);
   // Host::promise.
   std::optional<OpenPromise> find(const Uuid& promise);
   // Host::complete_json.
@@ -49,6 +52,8 @@ class PromiseTable {
   };
   AtRest find_at_rest(const Uuid& promise);
   bool is_open(const Uuid& promise, const Asked& asked) const;
+  template <class Visit>
+  void for_each_open(Visit visit);
   void read(HostedTask& entry);
 
   HostCore& host_;

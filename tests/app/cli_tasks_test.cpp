@@ -146,6 +146,7 @@ TEST_F(CliTasks, WhichPromiseIsMeantIsAskedOrSaid) {
   EXPECT_EQ(unclear.status, 6);
   EXPECT_NE(unclear.err.find("buyer#1 of two " + id), std::string::npos) << unclear.err;
   EXPECT_NE(unclear.err.find("--promise NAME"), std::string::npos) << unclear.err;
+  EXPECT_TRUE(shows("ps", "asks buyer#1, seller#1")) << "ps says that somebody has to decide";
   const CliSaid listed = depot("promises --no-headers");
   EXPECT_NE(listed.out.find(id + "  two"), std::string::npos) << listed.out;
   EXPECT_EQ(depot("approve " + id + " --promise buyer").out, id + "  approve buyer#1\n");

@@ -82,6 +82,10 @@ TEST_P(HostView, SaysWhatATaskWaitsForAndWhichPromisesAreOpen) {
     EXPECT_TRUE(one && one->task == id && one->name == "answer#1");
     EXPECT_EQ(one ? one->since : -1, open.at(0).since);
     EXPECT_FALSE(host.promise(id)) << "that is a task";
+    const Uuid asked[] = {Uuid(), id};
+    EXPECT_EQ(host.promises_of(asked).size(), 1U);
+    EXPECT_EQ(host.promises_of(asked).at(0).id, open.at(0).id);
+    EXPECT_TRUE(host.promises_of(std::span(asked, 1)).empty()) << "of no task";
     EXPECT_EQ(host.counts()[DurableStatus::running], 1U);
     EXPECT_EQ(host.beginning_with(id.text().substr(0, 8)).size(), 1U);
     EXPECT_EQ(host.beginning_with("zz").size(), 0U);
@@ -94,11 +98,13 @@ TEST_P(HostView, SaysWhatATaskWaitsForAndWhichPromisesAreOpen) {
   });
   live([&](Host& host) -> Task<void> {
     EXPECT_EQ(host.promises().size(), 1U) << "of a task that is paused";
+    EXPECT_EQ(host.promises_of(std::span(&id, 1)).size(), 1U) << "of a task that is paused";
     const Uuid promise = host.promises().at(0).id;
     const std::optional<OpenPromise> one = host.promise(promise);
     EXPECT_TRUE(one && one->task == id && one->name == "answer#1");
     EXPECT_TRUE(co_await host.complete(promise, 5));
     EXPECT_TRUE(host.promises().empty());
+    EXPECT_TRUE(host.promises_of(std::span(&id, 1)).empty());
     EXPECT_FALSE(host.promise(promise)) << "it was kept";
     co_await host.resume(id);
     EXPECT_EQ(co_await host.result<int>(id), 15);

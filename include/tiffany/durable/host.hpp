@@ -28,6 +28,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -205,6 +206,8 @@ class Host {
   std::vector<DurableWait> waits(Uuid task) const;
   // That nobody has kept yet, by task and name; also of tasks that are paused.
   std::vector<OpenPromise> promises(std::size_t most = 10'000) const;
+  // Those of these tasks. Takes a look at each that is open.
+  std::vector<OpenPromise> promises_of(std::span<const Uuid> tasks) const;
   // One of them; nothing when there is none of that id, or it has been kept. Does not depend on how
   // many there are.
   std::optional<OpenPromise> promise(const Uuid& id) const;
