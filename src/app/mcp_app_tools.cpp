@@ -1,7 +1,6 @@
 #include "app/mcp_app_tools.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "app/mcp_tools.hpp"
@@ -50,12 +49,9 @@ Task<Json> start_app_tool(McpDoor& door, const App::Tool& tool, std::string argu
   co_return co_await door.post("/tasks", std::move(body));
 }
 
-Task<std::string> wait_for_app_tool(McpDoor& door, Json task) {
+Task<std::string> wait_for_app_tool(McpProgress& progress, Json task) {
   const std::string id = task["id"].text();
-  const Duration patience = Client::kPatience + std::chrono::seconds(kLongestMcpWaitSeconds);
-  std::string path =
-      "/tasks/" + id + "/result?wait=" + std::to_string(kLongestMcpWaitSeconds) + "s";
-  const Json ended = co_await door.get(std::move(path), patience);
+  const Json ended = co_await progress.wait(id, kLongestMcpWaitSeconds);
   if (!mcp_task_goes_on(ended)) co_return app_tool_result(ended);
   co_return "\"content\":[{\"type\":\"text\",\"text\":" +
       quoted_json("The task " + id + " goes on. Call wait with this id, or get.") +

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/mcp_door.hpp"
+#include "app/mcp_progress.hpp"
 
 namespace tiffany::app {
 
@@ -19,7 +19,7 @@ std::string app_tool_text(const App& app, const App::Tool& tool);
 Task<Json> start_app_tool(McpDoor& door, const App::Tool& tool, std::string arguments);
 // Members of the result of tools/call: of the end of the task or, when that does not come in the
 // time that a client has, of the task as it is. CliFailure.
-Task<std::string> wait_for_app_tool(McpDoor& door, Json task);
+Task<std::string> wait_for_app_tool(McpProgress& progress, Json task);
 // Members of the result of a task that has ended: what it gave, and the task itself.
 std::string app_tool_result(const Json& task);
 

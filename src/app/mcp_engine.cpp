@@ -34,6 +34,17 @@ bool known_to_modern_era(std::string_view method) noexcept {
   return std::ranges::find(kMethods, method) != kMethods.end();
 }
 
+// As JSON; empty for everything that is no token, which is no reason to refuse the request.
+std::string progress_token_of(const RpcMessage& message) {
+  const RawObject meta = message.params.object("_meta");
+  if (!meta.has("progressToken")) return "";
+  try {
+    return rpc_id_in(meta, "progressToken");
+  } catch (const RpcFailure&) {
+    return "";
+  }
+}
+
 [[noreturn]] void refuse_without_tasks(const std::string& what) {
   throw RpcFailure{
       rpc::kNoCapability,
@@ -156,15 +167,16 @@ McpCall McpEngine::call_of(RpcMessage message, const McpAsker& asker) const {
       refuse_without_tasks("The tool " + quoted_json(name));
     }
   }
+  call.progress_token = progress_token_of(message);
   call.message = std::move(message);
   call.asker = asker;
   return call;
 }
 
-Task<std::string> McpEngine::answer(const McpCall* call) const {
+Task<std::string> McpEngine::answer(const McpCall* call, McpListener* listener) const {
   RpcFailure failed;
   try {
-    const std::string result = co_await result_of(call);
+    const std::string result = co_await result_of(call, listener);
     co_return rpc_result(call->message.id, result);
   } catch (const RpcFailure& failure) {
     failed = failure;
@@ -174,14 +186,15 @@ Task<std::string> McpEngine::answer(const McpCall* call) const {
   co_return rpc_error(call->message.id, failed);
 }
 
-Task<std::string> McpEngine::result_of(const McpCall* call) const {
+Task<std::string> McpEngine::result_of(const McpCall* call, McpListener* listener) const {
   if (call->message.method.starts_with("tasks/")) co_return co_await about_task(call);
   std::string arguments = call->message.params.raw("arguments", "{}");
-  if (call->of_app != nullptr) co_return co_await call_of_app(call, std::move(arguments));
+  if (call->of_app != nullptr) co_return co_await call_of_app(call, std::move(arguments), listener);
   if (call->asker.tasks && call->tool->name == "submit") {
     co_return co_await submit_as_task(call, std::move(arguments));
   }
-  std::string members = co_await call_mcp_tool(door_, *call->tool, std::move(arguments));
+  McpProgress progress(door_, listener, call->progress_token);
+  std::string members = co_await call_mcp_tool(door_, *call->tool, std::move(arguments), progress);
   co_return result_text(call->asker, std::move(members));
 }
 
@@ -217,7 +230,8 @@ Task<std::string> McpEngine::submit_as_task(const McpCall* call, std::string arg
 }
 
 // The API looks at the arguments: it knows their types.
-Task<std::string> McpEngine::call_of_app(const McpCall* call, std::string arguments) const {
+Task<std::string> McpEngine::call_of_app(const McpCall* call, std::string arguments,
+                                         McpListener* listener) const {
   const App::Tool& tool = *call->of_app;
   std::string why;
   try {
@@ -225,7 +239,8 @@ Task<std::string> McpEngine::call_of_app(const McpCall* call, std::string argume
     if (call->asker.tasks && tool.gives != App::ToolGives::result) {
       co_return result_text(call->asker, mcp_task_handle(task), "task");
     }
-    std::string members = co_await wait_for_app_tool(door_, task);
+    McpProgress progress(door_, listener, call->progress_token);
+    std::string members = co_await wait_for_app_tool(progress, task);
     co_return result_text(call->asker, std::move(members));
   } catch (const CliFailure& failure) {
     why = failure.sentence;

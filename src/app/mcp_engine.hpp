@@ -37,8 +37,11 @@ struct McpCall {
   McpAsker asker{};
   const McpTool* tool = nullptr;      // of tools/call: one of ours,
   const App::Tool* of_app = nullptr;  // or one of the program's
+  std::string progress_token{};       // of the client, as JSON; empty: it wants to hear nothing
   // Whether it may take long although nothing is done: a wait for a task.
   bool waits() const noexcept { return tool != nullptr && tool->name == "wait"; }
+  // Whether it may take long: a wait, or a tool of the program, which starts a task before.
+  bool takes_long() const noexcept { return waits() || of_app != nullptr; }
 };
 
 class McpEngine {
@@ -55,15 +58,17 @@ class McpEngine {
   static std::string version_for(const RpcMessage& initialize);
   // RpcFailure, also when there is no such tool.
   McpCall call_of(RpcMessage message, const McpAsker& asker) const;
-  // The whole answer, also when it is an error.
-  Task<std::string> answer(const McpCall* call) const;
+  // The whole answer, also when it is an error. The listener hears of progress on the way; null:
+  // nobody does.
+  Task<std::string> answer(const McpCall* call, McpListener* listener = nullptr) const;
   // Its result. RpcFailure.
-  Task<std::string> result_of(const McpCall* call) const;
+  Task<std::string> result_of(const McpCall* call, McpListener* listener) const;
 
  private:
   Task<std::string> about_task(const McpCall* call) const;
   Task<std::string> submit_as_task(const McpCall* call, std::string arguments) const;
-  Task<std::string> call_of_app(const McpCall* call, std::string arguments) const;
+  Task<std::string> call_of_app(const McpCall* call, std::string arguments,
+                                McpListener* listener) const;
   std::string result_text(const McpAsker& asker, std::string members,
                           std::string_view type = "complete") const;
   std::string server_info() const;

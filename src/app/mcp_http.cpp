@@ -8,6 +8,8 @@
 #include "app/mcp_engine.hpp"
 #include "serve/comma_list.hpp"
 #include "tiffany/base/base64.hpp"
+#include "tiffany/io/io_error.hpp"
+#include "tiffany/structure/blocks.hpp"
 #include "tiffany/structure/combine.hpp"
 
 namespace tiffany::app {
@@ -23,8 +25,9 @@ class ApiDoor final : public McpDoor {
  public:
   ApiDoor(Api& api, Principal who) : api_(api), who_(std::move(who)) {}
   Task<Json> get(std::string path, Duration) override { return ask("GET", std::move(path), ""); }
+  // A client that goes does not end what has begun: it is done, and in the audit.
   Task<Json> post(std::string path, std::string body) override {
-    return ask("POST", std::move(path), std::move(body));
+    return shield(ask("POST", std::move(path), std::move(body)));
   }
   const App& app() const noexcept override { return api_.parts.app; }
   std::string command(const std::string& words) const override {
@@ -50,19 +53,21 @@ std::string_view media_type(std::string_view text) noexcept {
   return text;
 }
 
-bool takes_json(const http::Request& request) {
+// Whether the answer may be of that type, such as application/json. Who says nothing takes `else_`.
+bool takes(const http::Request& request, std::string_view wanted, bool else_) {
   bool any = false;
-  bool takes = false;
+  bool found = false;
+  const std::string family = std::string(wanted.substr(0, wanted.find('/'))) + "/*";
   for (const auto& [name, value] : request.headers) {
     if (!http::same_name(name, "accept")) continue;
     any = true;
     for_each_listed(value, [&](std::string_view each) {
       const std::string_view type = media_type(each);
-      takes = takes || http::same_name(type, "application/json") ||
-              http::same_name(type, "application/*") || type == "*/*";
+      found =
+          found || http::same_name(type, wanted) || http::same_name(type, family) || type == "*/*";
     });
   }
-  return takes || !any;
+  return any ? found : else_;
 }
 
 void require_message(const http::Request& request) {
@@ -70,7 +75,7 @@ void require_message(const http::Request& request) {
   if (!type || !http::same_name(media_type(*type), "application/json")) {
     throw HttpError(415, "A message of MCP is sent with content-type: application/json.");
   }
-  if (!takes_json(request)) {
+  if (!takes(request, "application/json", true)) {
     throw HttpError(406, "Messages of MCP are answered with application/json: accept that.");
   }
 }
@@ -123,13 +128,40 @@ struct RefusedMessage {
   RpcFailure failure;
 };
 
-// One request, with its answer.
-class McpExchange {
+// One request, with its answer: JSON, or a stream of events once there is something to tell before
+// it.
+class McpExchange final : public McpListener {
  public:
   McpExchange(Api& api, http::Exchange& exchange, Principal who)
       : exchange_(exchange),
         door_(api, std::move(who)),
         engine_(door_, api.parts.settings.truth("mcp_approve")) {}
+
+  Task<void> serve() {
+    Response response = co_await answer();
+    if (!exchange_.begun()) co_return co_await exchange_.respond(std::move(response));
+    co_await send(std::move(response.body));
+  }
+
+  Task<void> tell(std::string notification) override {
+    if (!exchange_.begun()) {
+      Response head(200);
+      head.headers.set("content-type", "text/event-stream");
+      guard_answer(head);
+      co_await exchange_.begin(std::move(head));
+    }
+    co_await send(std::move(notification));
+  }
+
+ private:
+  Task<void> send(std::string message) {
+    const std::string event = "event: message\ndata: " + message + "\n\n";
+    try {
+      co_await exchange_.write(event);
+    } catch (const IoError&) {
+      // The client has left, perhaps before closed() tells.
+    }
+  }
 
   Task<Response> answer() {
     std::optional<RefusedMessage> refused;
@@ -140,7 +172,8 @@ class McpExchange {
       id = message.id;
       require_version(message);
       if (message.id.empty() || message.method.empty()) co_return Response(202);
-      co_return co_await answer_to(std::move(message));
+      const bool streams = takes(exchange_.request(), "text/event-stream", false);
+      co_return co_await answer_to(std::move(message), streams ? this : nullptr);
     } catch (const RpcFailure& failure) {
       refused = RefusedMessage{400, failure};
     } catch (const RefusedMessage& failure) {
@@ -151,7 +184,6 @@ class McpExchange {
     co_return message_answer(refused->status, rpc_error(refused->failure.id, refused->failure));
   }
 
- private:
   // The version that the header names, of the handshake era; empty: it names that of the other.
   std::string header_version() const {
     const auto given = exchange_.request().headers.find("mcp-protocol-version");
@@ -192,7 +224,7 @@ class McpExchange {
     }
   }
 
-  Task<Response> answer_to(RpcMessage message) {
+  Task<Response> answer_to(RpcMessage message, McpListener* listener) {
     const std::string id = message.id;
     const McpAsker asker = asker_of(message);
     RpcFailure failed;
@@ -201,10 +233,10 @@ class McpExchange {
       if (result) co_return message_answer(200, rpc_result(id, *result));
       const McpCall call = engine_.call_of(std::move(message), asker);
       std::string text;
-      if (call.waits()) {
-        text = co_await waited(&call);
+      if (call.takes_long()) {
+        text = co_await waited(&call, listener);
       } else {
-        text = co_await engine_.answer(&call);
+        text = co_await engine_.answer(&call, listener);
       }
       co_return message_answer(200, std::move(text));
     } catch (const RpcFailure& failure) {
@@ -215,9 +247,9 @@ class McpExchange {
   }
 
   // A client that goes is not waited for; one that has sent more behind this hears how things are.
-  Task<std::string> waited(const McpCall* call) {
+  Task<std::string> waited(const McpCall* call, McpListener* listener) {
     {
-      auto first = co_await race(engine_.answer(call), exchange_.closed());
+      auto first = co_await race(engine_.answer(call, listener), exchange_.closed());
       if (first.index == 0) co_return std::move(std::get<0>(first.value));
     }
     co_return rpc_error(call->message.id,
@@ -246,7 +278,7 @@ class McpExchange {
       if (message.method == "initialize") {
         throw RpcFailure{rpc::kNoRequest, "initialize is no part of a batch.", "", message.id};
       }
-      const Response answer = co_await answer_to(std::move(message));
+      const Response answer = co_await answer_to(std::move(message), nullptr);
       co_return answer.body;
     } catch (const RpcFailure& failure) {
       failed = failure;
@@ -277,8 +309,7 @@ Task<void> serve_mcp(Api& api, http::Exchange& exchange, Principal who) {
   if (api.phase() == Api::Phase::starting) throw HttpError(503, "The daemon is starting.");
   require_message(exchange.request());
   McpExchange of(api, exchange, std::move(who));
-  Response answer = co_await of.answer();
-  co_await exchange.respond(std::move(answer));
+  co_await of.serve();
 }
 
 }  // namespace tiffany::app

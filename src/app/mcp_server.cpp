@@ -160,6 +160,7 @@ void McpServer::start(Scope& calls, RpcMessage message, const McpAsker& asker, B
                                         " calls are answered at a time: try again later."};
   }
   const CallPtr call = std::make_shared<Call>();
+  call->server = this;
   call->what = engine_.call_of(std::move(message), asker);
   call->batch = std::move(batch);
   Running running;
@@ -169,12 +170,22 @@ void McpServer::start(Scope& calls, RpcMessage message, const McpAsker& asker, B
 }
 
 Task<void> McpServer::run_call(McpServer* server, CallPtr call) {
-  std::string answer = co_await server->engine_.answer(&call->what);
+  std::string answer = co_await server->engine_.answer(&call->what, call.get());
   // From here on nothing cancels it: half a message would spoil those behind it.
   const auto found = server->running_.find(call->what.message.id);
   if (found == server->running_.end() || found->second.call != call) co_return;
   server->running_.erase(found);
+  if (call->telling) co_await call->telling.outcome();  // nothing is told behind the answer
   co_await server->reply(call->batch, std::move(answer));
+}
+
+Task<void> McpServer::Call::tell(std::string notification) {
+  if (telling && !telling.done()) co_return;  // whoever reads is slow
+  telling = server->calls_->spawn(say_beside, server, std::move(notification));
+}
+
+Task<void> McpServer::say_beside(McpServer* server, std::string message) {
+  co_await server->say(std::move(message));
 }
 
 // ---- Writing ----

@@ -35,9 +35,14 @@ class McpServer {
     std::string answers{};
   };
   using BatchPtr = std::shared_ptr<Batch>;
-  struct Call {
+  // Hears of its own progress. A line of that is written by a task of its own: a cancelled call
+  // leaves no half of a line.
+  struct Call final : McpListener {
+    Task<void> tell(std::string notification) override;
+    McpServer* server = nullptr;
     McpCall what{};
     BatchPtr batch{};
+    Handle<void> telling{};
   };
   using CallPtr = std::shared_ptr<Call>;
   struct Running {
@@ -56,6 +61,7 @@ class McpServer {
   CallPtr cancelled_by(const RpcMessage& message);
 
   static Task<void> run_call(McpServer* server, CallPtr call);
+  static Task<void> say_beside(McpServer* server, std::string message);
 
   // Writes an answer, or adds it to its batch. An empty one counts as answered.
   Task<void> reply(BatchPtr batch, std::string answer);

@@ -58,11 +58,7 @@ Task<Json> task_named_in(McpDoor& door, RawObject params) {
 }
 
 std::string what_is_waited_for(const McpDoor& door, const Json& task) {
-  std::string text;
-  for (const std::string& name : promises_of(task)) {
-    text += (text.empty() ? "" : " ") + ("Waits for " + name) + ": a person says `" +
-            door.command("approve " + task["id"].text()) + "`.";
-  }
+  const std::string text = mcp_waits_of(door, task);
   return text.empty() ? task["detail"].text() : text;
 }
 
@@ -134,6 +130,15 @@ std::optional<bool> answer_in(const RawObject& response) {
 }
 
 }  // namespace
+
+std::string mcp_waits_of(const McpDoor& door, const Json& task) {
+  std::string text;
+  for (const std::string& name : promises_of(task)) {
+    text += (text.empty() ? "" : " ") + ("Waits for " + name) + ": a person says `" +
+            door.command("approve " + task["id"].text()) + "`.";
+  }
+  return text;
+}
 
 std::string mcp_task_handle(const Json& task) {
   return handle_members(task, "working", "", std::nullopt);

@@ -20,6 +20,8 @@ Task<std::string> get_mcp_task(McpDoor& door, RawObject params, bool asks);
 Task<std::string> cancel_mcp_task(McpDoor& door, RawObject params);
 // Of tasks/update. Without `asks` nothing is asked of the client, and nothing is answered.
 Task<std::string> update_mcp_task(McpDoor& door, RawObject params, bool asks);
+// How a person answers what a task waits for; empty: it waits for nobody.
+std::string mcp_waits_of(const McpDoor& door, const Json& task);
 // Of the handle for a task that was started: what the API said of it.
 std::string mcp_task_handle(const Json& task);
 

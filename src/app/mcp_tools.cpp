@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -45,39 +44,38 @@ Task<Json> view_or_nothing(McpDoor& door, std::string path) {
   co_return Json();
 }
 
-Task<std::string> submit_tool(McpDoor& door, RawObject arguments) {
+Task<std::string> submit_tool(McpDoor& door, RawObject arguments, McpProgress&) {
   const Json task = co_await mcp_start(door, std::move(arguments));
   co_return task.raw();
 }
 
-Task<std::string> get_tool(McpDoor& door, RawObject arguments) {
+Task<std::string> get_tool(McpDoor& door, RawObject arguments, McpProgress&) {
   co_return co_await mcp_task(door, task_in(arguments));
 }
 
-Task<std::string> wait_tool(McpDoor& door, RawObject arguments) {
+Task<std::string> wait_tool(McpDoor& door, RawObject arguments, McpProgress& progress) {
   const std::string id = task_in(arguments);
   const std::string seconds =
       arguments.raw("seconds", std::to_string(kLongestMcpWaitSeconds));  // whole, by the schema
-  const Duration patience = Client::kPatience + std::chrono::seconds(kLongestMcpWaitSeconds);
-  const Json ended = co_await door.get("/tasks/" + id + "/result?wait=" + seconds + "s", patience);
+  const Json ended = co_await progress.wait(id, std::stoi(seconds));
   if (!mcp_task_goes_on(ended)) co_return ended.raw();
   co_return co_await mcp_task(door, id);
 }
 
-Task<std::string> events_tool(McpDoor& door, RawObject arguments) {
+Task<std::string> events_tool(McpDoor& door, RawObject arguments, McpProgress&) {
   const Json page = co_await door.get(
       "/tasks/" + task_in(arguments) + "/records?after=" + arguments.raw("after", "0") +
       "&limit=" + arguments.raw("limit", std::to_string(kUsualEvents)));
   co_return page.raw();
 }
 
-Task<std::string> cancel_tool(McpDoor& door, RawObject arguments) {
+Task<std::string> cancel_tool(McpDoor& door, RawObject arguments, McpProgress&) {
   const std::string body = "{\"reason\":" + quoted_json(arguments.text("reason")) + "}";
   const Json done = co_await door.post("/tasks/" + task_in(arguments) + "/cancel", body);
   co_return done.raw();
 }
 
-Task<std::string> approve_tool(McpDoor& door, RawObject arguments) {
+Task<std::string> approve_tool(McpDoor& door, RawObject arguments, McpProgress&) {
   const std::string body = "{\"approved\":" + arguments.raw("approved") +
                            ",\"digest\":" + arguments.raw("digest") +
                            ",\"note\":" + arguments.raw("note", "\"\"") + "}";
@@ -228,11 +226,12 @@ std::string mcp_misfits(std::string_view tool, std::string_view input,
   return all;
 }
 
-Task<std::string> call_mcp_tool(McpDoor& door, const McpTool& tool, std::string arguments) {
+Task<std::string> call_mcp_tool(McpDoor& door, const McpTool& tool, std::string arguments,
+                                McpProgress& progress) {
   std::string why = mcp_misfits(tool.name, tool.input, arguments);
   if (!why.empty()) co_return mcp_tool_failure(why);
   try {
-    co_return mcp_tool_result(co_await tool.call(door, RawObject::parse(arguments)));
+    co_return mcp_tool_result(co_await tool.call(door, RawObject::parse(arguments), progress));
   } catch (const CliFailure& failure) {
     why = failure.sentence;
   } catch (const Error& error) {

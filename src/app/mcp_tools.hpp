@@ -7,6 +7,7 @@
 
 #include "app/mcp_door.hpp"
 #include "app/mcp_message.hpp"
+#include "app/mcp_progress.hpp"
 
 namespace tiffany::app {
 
@@ -18,7 +19,7 @@ struct McpTool {
   std::string_view hints;   // members of `annotations`
   bool answers_for_people;  // there only where approvals are allowed
   // A JSON object. Throws CliFailure.
-  Task<std::string> (*call)(McpDoor& door, RawObject arguments);
+  Task<std::string> (*call)(McpDoor& door, RawObject arguments, McpProgress& progress);
 };
 
 // Clients give up after a minute, many of them.
@@ -35,7 +36,8 @@ std::string mcp_tool_list(const App& app, bool with_approvals);
 // structuredContent, isError. A failure is a result, too: the model is to read its sentence.
 std::string mcp_tool_result(const std::string& json, bool failed = false);
 std::string mcp_tool_failure(const std::string& sentence);
-Task<std::string> call_mcp_tool(McpDoor& door, const McpTool& tool, std::string arguments);
+Task<std::string> call_mcp_tool(McpDoor& door, const McpTool& tool, std::string arguments,
+                                McpProgress& progress);
 
 // A task with what it waits for, and the view of a plan or an agent. Throws CliFailure.
 Task<std::string> mcp_task(McpDoor& door, std::string id);

@@ -29,6 +29,21 @@ function text(result) {
   return result.structuredContent;
 }
 
+// A call that takes longer than the client is patient, and says something meanwhile.
+async function progress(call) {
+  const heard = [];
+  const said = await call(
+    { name: 'slow_compute', arguments: { seconds: 7, label: 'slowly' } },
+    { timeout: 6500, resetTimeoutOnProgress: true, onprogress: (each) => heard.push(each) },
+  );
+  assert.equal(said.content[0].text, 'computed slowly');
+  assert.ok(heard.length >= 2, JSON.stringify(heard));
+  heard.reduce((before, each) => {
+    assert.ok(each.progress > before, JSON.stringify(heard));
+    return each.progress;
+  }, -1);
+}
+
 // ---- The handshake era ----
 
 async function oldEra(name, transport) {
@@ -47,6 +62,7 @@ async function oldEra(name, transport) {
   const long = await call('submit', job(600, 'x'));
   await call('cancel', { task: long.id, reason: 'enough' });
   assert.equal((await call('wait', { task: long.id })).status, 'cancelled');
+  await progress((params, options) => client.callTool(params, undefined, options));
   const failed = await client.callTool({ name: 'get', arguments: { task: 'x' } });
   assert.equal(failed.isError, true);
   const greeted = await client.callTool({ name: 'greet', arguments: { name: 'Ada' } });

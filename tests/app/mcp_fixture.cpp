@@ -41,6 +41,13 @@ Durable<std::string> says(Flow& flow) {
   co_return co_await flow.step("say", [] { return std::string("This is a simple text."); });
 }
 
+// Long enough to be looked at between its steps.
+Durable<std::string> test_tool_with_progress(Flow& flow) {
+  constexpr int kSteps = 3;
+  for (int i = 0; i < kSteps; ++i) co_await flow.sleep(std::chrono::milliseconds(300));
+  co_return std::string("done");
+}
+
 Durable<std::string> test_error_handling(Flow& flow) {
   co_return co_await flow.step("fail", []() -> std::string {
     throw std::runtime_error("This tool intentionally returns an error for testing");
@@ -66,6 +73,8 @@ int main(int count, char** words) {
   app.tool("failing_job", "Fails", App::ToolGives::handle);
   app.tool("confirm_delete", "Asks before it does something");
   app.tool("multi_input", "Asks two questions at a time");
+  app.durable("test_tool_with_progress", 1, test_tool_with_progress);
+  app.tool("test_tool_with_progress", "Takes a second", App::ToolGives::result);
   app.tool("test_error_handling", "Fails", App::ToolGives::result);
   return app.main(count, words);
 }
