@@ -280,36 +280,30 @@ Durable<void> AgentRun::act_together(const Thought& thought, std::size_t from, s
   now("acting", std::to_string(to - from) + " tools");
   std::vector<DurableHandle<ToolRecord>> begun;
   const ToolContext where = context();
-  std::exception_ptr cancelled;
-  std::vector<ToolRecord> records(to - from);
-  try {
-    for (std::size_t i = from; i < to; ++i) {
-      CallBeside beside;
-      beside.with = &with_;
-      beside.call = thought.calls[i];
-      beside.pin = thought.checks[i].traits.pin;
-      beside.where = where;
-      StepOptions options = StepOptions().recorded_as(RecordType::ToolResult).retry(patience());
-      if (thought.checks[i].traits.effect == StepEffect::at_most_once) {
-        options.effect = StepEffect::at_most_once;
-      }
-      DurableHandle<ToolRecord> handle = co_await flow_.begin_step(
-          "tool " + beside.call.name, std::move(options), &run_beside, beside);
-      begun.push_back(std::move(handle));
+  for (std::size_t i = from; i < to; ++i) {
+    CallBeside beside;
+    beside.with = &with_;
+    beside.call = thought.calls[i];
+    beside.pin = thought.checks[i].traits.pin;
+    beside.where = where;
+    StepOptions options = StepOptions().recorded_as(RecordType::ToolResult).retry(patience());
+    if (thought.checks[i].traits.effect == StepEffect::at_most_once) {
+      options.effect = StepEffect::at_most_once;
     }
-    for (std::size_t i = 0; i < begun.size(); ++i) {
-      try {
-        records[i] = co_await begun[i];
-      } catch (const StepFailed& failed) {
-        records[i].error = failed.what();
-      } catch (const StepUnknown& unknown) {
-        records[i].error = unknown.what();
-      }
-    }
-  } catch (const DurableCancelled&) {
-    cancelled = std::current_exception();
+    DurableHandle<ToolRecord> handle = co_await flow_.begin_step(
+        "tool " + beside.call.name, std::move(options), &run_beside, beside);
+    begun.push_back(std::move(handle));
   }
-  if (cancelled != nullptr) std::rethrow_exception(cancelled);
+  std::vector<ToolRecord> records(to - from);
+  for (std::size_t i = 0; i < begun.size(); ++i) {
+    try {
+      records[i] = co_await begun[i];
+    } catch (const StepFailed& failed) {
+      records[i].error = failed.what();
+    } catch (const StepUnknown& unknown) {
+      records[i].error = unknown.what();
+    }
+  }
   for (std::size_t i = from; i < to; ++i) {
     settle_call(thought.calls[i], thought.checks[i], records[i - from]);
   }

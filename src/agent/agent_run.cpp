@@ -88,13 +88,12 @@ Task<Thought> ask_model(AgentServices* with, Model* model, Uuid task, const Inst
     pal->emit(observe::PalEvent(task, observe::stage::kWaitingForLlm, "asks the model"));
   }
   Scrubber::Stream live(with->secrets);
-  const LiveText tell = [&](std::string_view piece) {
-    if (pal == nullptr) return;
-    const std::string shown = live.add(piece);
-    if (shown.empty()) return;
+  const auto show = [&](const std::string& shown) {
+    if (pal == nullptr || shown.empty()) return;
     pal->emit(observe::PalEvent(task, observe::stage::kWaitingForLlm, "says"),
               [&](JsonWriter& out) { out.member("piece", shown); });
   };
+  const LiveText tell = [&](std::string_view piece) { show(live.add(piece)); };
   const int number = attempt.number;
   const AgentMeters::Attempted attempted(task, attempt.key, number);
   Reply reply;
@@ -105,6 +104,7 @@ Task<Thought> ask_model(AgentServices* with, Model* model, Uuid task, const Inst
   } catch (...) {
     failure = std::current_exception();
   }
+  show(live.finish());
   const std::int64_t cost =
       with->price && failure == nullptr ? with->price(reply.usage, reply.model) : 0;
   if (with->meters != nullptr) {

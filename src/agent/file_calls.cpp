@@ -213,8 +213,9 @@ std::string edit_file(Canvas& canvas, std::string_view arguments) {
   const auto ask = from_json<EditArguments>(arguments);
   const std::string path = canvas_path(ask.path);
   canvas.edit(path, ask.old_text, ask.new_text);
-  return path + " is changed: " + std::to_string(count_lines(ask.old_text)) + " lines became " +
-         std::to_string(count_lines(ask.new_text)) + ".";
+  const std::size_t before = count_lines(ask.old_text);
+  return path + " is changed: " + std::to_string(before) + (before == 1 ? " line" : " lines") +
+         " became " + std::to_string(count_lines(ask.new_text)) + ".";
 }
 
 std::string write_whole(Canvas& canvas, std::string_view arguments) {

@@ -67,6 +67,8 @@ std::string why_ended(const Json& task);
 Task<int> wait_for_task(Cli& cli, std::string id);
 // Follows the events of a task until it has ended.
 Task<int> watch_task(Cli& cli, std::string id);
+// The same for a task that this command has started; --timeout, --through-approvals.
+Task<int> watch_own_task(Cli& cli, std::string id);
 // Answers what an agent asks, when the question is the one that the promise is of.
 Task<int> decide_agent_question(Cli& cli, Json promise, bool approved);
 // The steps of a plan, as they come to other states.

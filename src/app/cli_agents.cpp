@@ -163,7 +163,7 @@ Task<int> agent(Cli& cli) {
   if (cli.out.format() != Format::table) co_return co_await wait_for_task(cli, id);
   cli.out.note("agent " + id + "; Ctrl-C detaches, and `" +
                cli.command("watch " + id.substr(0, 8)) + "` comes back");
-  co_return co_await watch_task(cli, id);
+  co_return co_await watch_own_task(cli, id);
 }
 
 Task<int> diff(Cli& cli) {

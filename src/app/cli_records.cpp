@@ -102,9 +102,10 @@ std::string agent_line(const Output& out, const Json& record) {
       return line_of_time(out, time, "thinks", text);
     }
     case RecordType::ToolResult: {
-      const std::string failed = result["error"].null() ? "" : result["error"].text() + ", ";
-      return line_of_time(out, time, "tool",
-                          result["tool"].text() + ": " + failed + brief(result["output"].text()));
+      const std::string output = brief(result["output"].text());
+      std::string failed = result["error"].null() ? "" : result["error"].text();
+      if (!failed.empty() && !output.empty()) failed += ", ";
+      return line_of_time(out, time, "tool", result["tool"].text() + ": " + failed + output);
     }
     case RecordType::PatchPreview:
       return line_of_time(out, time, "patch", "digest " + result["digest"].text());
@@ -162,7 +163,10 @@ std::string record_line(const Output& out, const Json& record) {
         out, time, "step",
         record["step"].text() + (end.empty() ? value_text(record, "result") : ": " + end));
   }
-  if (type == "Command") return line_of_time(out, time, "asks", command_text(out, record));
+  if (type == "Command") {
+    const char* const does = record["op"].text() == "timer" ? "waits" : "asks";
+    return line_of_time(out, time, does, command_text(out, record));
+  }
   if (type == "Approval") return line_of_time(out, time, "decided", came_text(record));
   if (type == "Resumed") return line_of_time(out, time, "came", came_text(record));
   if (type == "TaskExit") {

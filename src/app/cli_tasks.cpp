@@ -198,7 +198,7 @@ Task<int> start(Cli& cli) {
   } else if (cli.out.format() == Format::jsonl || !given.has("--wait")) {
     cli.out.json(task);  // with -o json the one text is that of the end
   }
-  if (given.has("--watch")) co_return co_await watch_task(cli, id);
+  if (given.has("--watch")) co_return co_await watch_own_task(cli, id);
   if (given.has("--wait")) co_return co_await wait_for_task(cli, id);
   co_return ends::kDone;
 }

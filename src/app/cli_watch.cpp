@@ -43,8 +43,13 @@ void show_record(const Cli& cli, const Json& record) {
 enum class Showing {
   nothing,  // its result, at the end
   records,
-  units,  // of a plan
+  own_records,  // of a task that this command has started
+  units,        // of a plan
 };
+
+bool shows_records(Showing what) {
+  return what == Showing::records || what == Showing::own_records;
+}
 
 // Of a task that the daemon has spoken of: when it does not answer any more, it was lost.
 class Follower {
@@ -111,7 +116,7 @@ class Follower {
   // What is new in the log, and whether the task has ended.
   Task<std::optional<int>> look() {
     const Json task = co_await cli_.client.get("/tasks/" + id_);
-    if (showing_ == Showing::records) co_await show_records();
+    if (shows_records(showing_)) co_await show_records();
     std::vector<std::string> below;
     if (showing_ == Showing::units) below = co_await show_new_units(cli_, id_, units_);
     if (cli_.out.gone()) co_return ends::kDone;  // whoever read has gone
@@ -161,7 +166,7 @@ class Follower {
   }
 
   void show_event(const Json& event) {
-    if (showing_ != Showing::records) return;
+    if (!shows_records(showing_)) return;
     if (cli_.out.json()) {
       cli_.out.json(event);
     } else if (event["stage"].text() != observe::stage::kWaitingForLlm) {  // pieces of replies
@@ -235,6 +240,9 @@ Task<int> follow_or_detach(Cli& cli, std::string id, Showing what) {
 
 Task<int> watch_task(Cli& cli, std::string id) {
   co_return co_await follow_or_detach(cli, std::move(id), Showing::records);
+}
+Task<int> watch_own_task(Cli& cli, std::string id) {
+  co_return co_await follow_or_detach(cli, std::move(id), Showing::own_records);
 }
 Task<int> wait_for_task(Cli& cli, std::string id) {
   co_return co_await follow_or_detach(cli, std::move(id), Showing::nothing);

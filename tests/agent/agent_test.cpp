@@ -268,6 +268,25 @@ TEST_F(AgentTest, SecretsAreTakenOutOfWhatToolsAndModelsSay) {
   EXPECT_EQ(model.last.messages[3].text, "password=***");
 }
 
+TEST_F(AgentTest, WhatAModelSaysIsShownToItsEndEvenIfThatCouldBeTheBeginningOfASecret) {
+  services.secrets.add("hunter22");
+  observe::Pal pal;
+  services.pal = &pal;
+  observe::PalSubscription reader = pal.subscribe(observe::PalFilter());
+  model.replies = {Message::assistant("hunter22 goes out to hunt")};
+  Instruction ask = change_something();
+  ask.repository.clear();
+  std::string shown;
+  test.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start(kAgentType, ask);
+    static_cast<void>(co_await host.result<Summary>(id));
+    while (const auto frame = reader.try_next()) shown += *frame->text;
+  });
+  services.pal = nullptr;
+  EXPECT_NE(shown.find(R"("piece":"*** goes out to ")"), std::string::npos) << shown;
+  EXPECT_NE(shown.find(R"("piece":"hunt")"), std::string::npos) << shown;
+}
+
 TEST_F(AgentTest, SecretsAreTakenOutOfNamesOfToolsConflictsAndWhatIsThrown) {
   services.secrets.add("hunter22");
   repositories.conflict = "password=hunter22";

@@ -106,7 +106,7 @@ TEST_F(FileTools, SearchFindsTextsAndRegularExpressions) {
 
 TEST_F(FileTools, ChangesGoToTheCanvas) {
   EXPECT_EQ(run("edit", R"({"path":"src/cart.cpp","old_text":"count = 0","new_text":"count = 1"})"),
-            "src/cart.cpp is changed: 1 lines became 1.");
+            "src/cart.cpp is changed: 1 line became 1.");
   EXPECT_EQ(run("write", R"({"path":"a/b.sh","text":"x\ny\n","executable":true})"),
             "a/b.sh is new: 2 lines.");
   EXPECT_EQ(run("write", R"({"path":"a/b.sh","text":""})"), "a/b.sh is overwritten: 0 lines.");

@@ -166,6 +166,11 @@ TEST_F(CliTasks, WaitingWithoutATerminalEndsWithSixWhenAPersonHasToDecide) {
   EXPECT_EQ(late.status, 5) << late.err;
   EXPECT_NE(late.err.find("it goes on"), std::string::npos) << late.err;
   EXPECT_EQ(depot("cancel " + id).status, 0);
+  const CliSaid watched = depot("start --watch order '{\"id\":\"w2\",\"amount\":5000}'");
+  EXPECT_EQ(watched.status, 6) << watched.out;
+  const std::string other = watched.out.substr(0, 36);
+  EXPECT_EQ(depot("watch --timeout 50ms " + other).status, 5) << "whoever only looks goes on";
+  EXPECT_EQ(depot("cancel " + other).status, 0);
 }
 
 TEST_F(CliTasks, TheTreeHasChildrenBelowTheirParents) {

@@ -1,7 +1,7 @@
 // For `./dev soak requests [seconds] [seed] [kind]`: a daemon with AddressSanitizer, and requests
 // that are almost right. It must answer to the end, lose no connection slot, and end in good order
 // without a word of the sanitizer. Kinds: heads of HTTP, frames of a WebSocket, files of plans,
-// JSON of the API; or all of them.
+// JSON of the API, messages of MCP; or all of them.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -24,7 +24,8 @@ using namespace std::chrono_literals;
 
 std::string with_body(const std::string& line, const std::string& body,
                       const std::string& more = "") {
-  return line + " HTTP/1.1\r\nHost: x\r\n" + more +
+  const bool whole = line.find(" HTTP/1.1\r\n") != std::string::npos;
+  return line + (whole ? "\r\n" : " HTTP/1.1\r\n") + "Host: x\r\n" + more +
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
@@ -125,6 +126,48 @@ std::vector<Seed> bodies() {
   return all;
 }
 
+// In both eras: of one the headers say the version, of the other the message does too.
+std::vector<Seed> messages() {
+  std::vector<Seed> all;
+  const auto add = [&](const std::string& method, const std::string& params,
+                       const std::string& name = "") {
+    const std::string begin = R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":{)";
+    const std::string head =
+        "POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\n";
+    all.push_back({head + "MCP-Protocol-Version: 2025-11-25", begin + params + "}}", true});
+    all.push_back(
+        {head + "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " + method +
+             (name.empty() ? "" : "\r\nMcp-Name: " + name),
+         begin + params + (params.empty() ? "" : ",") +
+             R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":7,)"
+             R"("io.modelcontextprotocol/clientCapabilities":{"elicitation":{},)"
+             R"("extensions":{"io.modelcontextprotocol/tasks":{}}}}}})",
+         true});
+  };
+  add("initialize",
+      R"("protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"})");
+  for (const char* const method : {"ping", "tools/list", "server/discover", "prompts/list",
+                                   "resources/list", "resources/templates/list"}) {
+    add(method, R"("cursor":"MTA=")");
+  }
+  const std::string none = "00000000-0000-4000-8000-000000000000";
+  add("tools/call", R"("name":"submit","arguments":{"type":"order","arguments":[{"id":"a"}]})",
+      "submit");
+  add("tools/call", R"("name":"wait","arguments":{"task":")" + none + R"(","seconds":1})", "wait");
+  add("tools/call", R"("name":"order","arguments":{"order":{"id":"a","amount":5}})", "order");
+  for (const char* const method : {"tasks/get", "tasks/cancel", "tasks/result", "tasks/update"}) {
+    add(method, R"("taskId":")" + none + R"(","inputResponses":{"a":{"action":"accept"}})", none);
+  }
+  add("resources/read", R"("uri":"tiffany://tasks/)" + none + "\"", "tiffany://tasks/" + none);
+  add("resources/subscribe", R"("uri":"tiffany://tasks/)" + none + "\"");
+  add("prompts/get", R"("name":"release","arguments":{"a":"b"})", "release");
+  add("completion/complete", R"("ref":{"type":"ref/resource","uri":"tiffany://tasks/{id}"},)"
+                             R"("argument":{"name":"id","value":"0"})");
+  add("notifications/cancelled", R"("requestId":1,"reason":"r")");
+  return all;
+}
+
 std::vector<Seed> seeds_of(std::string_view kind) {
   std::vector<Seed> all;
   const auto add = [&](std::string_view name, const std::vector<Seed>& more) {
@@ -134,6 +177,7 @@ std::vector<Seed> seeds_of(std::string_view kind) {
   add("websocket", sockets());
   add("plan", plans());
   add("json", bodies());
+  add("mcp", messages());
   return all;
 }
 
@@ -207,7 +251,7 @@ Task<void> many(Address to, const std::vector<Seed>* seeds, Random* random, std:
 int soak(int seconds, std::uint64_t seed, std::string_view kind) {
   const std::vector<Seed> seeds = seeds_of(kind);
   if (seeds.empty()) {
-    std::printf("There is no kind \"%.*s\": say head, websocket, plan, json or all.\n",
+    std::printf("There is no kind \"%.*s\": say head, websocket, plan, json, mcp or all.\n",
                 static_cast<int>(kind.size()), kind.data());
     return 2;
   }
