@@ -145,8 +145,8 @@ std::vector<Seed> messages() {
              R"("extensions":{"io.modelcontextprotocol/tasks":{}}}}}})",
          true});
   };
-  add("initialize",
-      R"("protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"})");
+  add("initialize", R"("protocolVersion":"2025-11-25","capabilities":{},)"
+                    R"("clientInfo":{"name":"x","version":"1"})");
   for (const char* const method : {"ping", "tools/list", "server/discover", "prompts/list",
                                    "resources/list", "resources/templates/list"}) {
     add(method, R"("cursor":"MTA=")");
