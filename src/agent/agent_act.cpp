@@ -187,6 +187,7 @@ Durable<void> AgentRun::turn_down(const ToolCall& call, std::string why) {
   record.call = call.id;
   record.error = std::move(why);
   const auto here = [&] { return record; };
+  co_await be_itself();
   // The name of a tool is the model's, and may be anything.
   const ToolRecord told =
       co_await flow_.step("tool refused", StepOptions().recorded_as(RecordType::ToolResult), here);
@@ -195,6 +196,7 @@ Durable<void> AgentRun::turn_down(const ToolCall& call, std::string why) {
 
 Durable<ToolRecord> AgentRun::run_tool(const ToolCall& call, const CallCheck& check,
                                        std::string accepted) {
+  co_await be_itself();
   Amounts needed;
   needed.tool_runs = 1;
   co_await afford(needed);
@@ -245,6 +247,7 @@ Durable<void> AgentRun::stop_tool(const ToolCall& call, ToolContext where) {
 
 Durable<void> AgentRun::act(const Thought& thought) {
   for (std::size_t i = 0; i < thought.calls.size();) {
+    co_await be_itself();
     const std::size_t end = end_of_group(thought, i);
     if (end - i > 1) {
       co_await act_together(thought, i, end);
@@ -368,6 +371,7 @@ Durable<ToolRecord> AgentRun::delegate(const ToolCall& call) {
 // The answer of the child is a result of a tool, and its canvas becomes this one's.
 Durable<ToolRecord> AgentRun::take_from_child(const ToolCall& call, std::string said,
                                               CanvasState canvas) {
+  co_await be_itself();
   const bool failed = canvas.tree.empty() && !ask_.repository.empty();
   const auto there = [&]() -> Task<ToolRecord> {
     ToolRecord record;

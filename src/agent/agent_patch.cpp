@@ -28,6 +28,8 @@ Task<Preview> preview_there(AgentServices* with, std::string repository, CanvasS
   Preview preview;
   preview.canvas = canvas;
   preview.digest = std::move(digest);
+  preview.unresolved = co_await with->repositories.unresolved(repository, canvas);
+  for (std::string& each : preview.unresolved) each = with->secrets.scrubbed(each);
   preview.diff = with->secrets.scrubbed(
       co_await with->repositories.diff(std::move(repository), std::move(canvas)));
   co_return preview;
@@ -62,14 +64,14 @@ Task<MergedCanvas> merge_there(AgentServices* with, std::string repository, Canv
 
 }  // namespace
 
-std::string AgentRun::ref() const {
-  return ask_.onto.empty() ? default_ref(flow_.id().text()) : "refs/heads/" + ask_.onto;
+std::string AgentRun::ref(const std::string& task) const {
+  return ask_.onto.empty() ? default_ref(task) : "refs/heads/" + ask_.onto;
 }
 
-Action AgentRun::action_of(const std::string& tool, const std::string& arguments,
-                           const ToolTraits& traits) {
+Action AgentRun::action_of(const std::string& task, const std::string& tool,
+                           const std::string& arguments, const ToolTraits& traits) {
   Action action;
-  action.task = flow_.id().text();
+  action.task = task;
   action.tool = tool;
   action.pin = traits.pin;
   action.arguments = arguments;
@@ -80,27 +82,40 @@ Action AgentRun::action_of(const std::string& tool, const std::string& arguments
 }
 
 // The answer counts for this action and for no other one: an answer to something else is none, and
-// the question is asked again under another promise.
-Durable<std::optional<Answer>> AgentRun::ask_person(Action action, std::string why,
+// the question is asked again under another promise. So it is in a fork that was made between an
+// approval and what it allows: it was given to the other task. A rejection is one of both.
+Durable<std::optional<Answer>> AgentRun::ask_person(const Asking& asking, std::string why,
                                                     std::string diff) {
-  const WallTime expiry =
+  co_await be_itself();
+  std::string asker = who();
+  WallTime expiry =
       flow_.now() + std::chrono::duration_cast<std::chrono::microseconds>(with_.approval_time);
-  const DurableHandle<void> timer = co_await flow_.timer(with_.approval_time);
+  DurableHandle<void> timer = co_await flow_.timer(with_.approval_time);
   for (;;) {
+    if (who() != asker) {
+      co_await be_itself();
+      asker = who();
+      expiry =
+          flow_.now() + std::chrono::duration_cast<std::chrono::microseconds>(with_.approval_time);
+      timer = co_await flow_.timer(with_.approval_time);
+    }
+    const Action action = asking(asker);
     const DurableHandle<Answer> promise = co_await flow_.promise<Answer>("approve " + action.tool);
     Question question;
     question.promise = promise.id().text();
     question.tool = action.tool;
     question.digest = digest(action);
     question.action = canonical_text(action);
-    question.why = why;
+    question.why =
+        action.tool == kCommit ? "A patch is to be committed to " + ref(asker) + "." : why;
     question.diff = diff;
     question.expires_us = expiry.time_since_epoch().count();
+    now("awaiting approval", question.why);
     question_ = std::move(question);
-    now("awaiting approval", why);
     co_await flow_.wait_until([&] { return promise.arrived() || timer.arrived(); });
     question_.reset();
     if (!promise.arrived()) {
+      if (who() != asker) continue;
       if (with_.meters != nullptr && !flow_.replaying()) with_.meters->answered("none");
       co_return std::nullopt;
     }
@@ -122,7 +137,7 @@ Durable<std::optional<Answer>> AgentRun::ask_person(Action action, std::string w
       if (error.code() != Errc::approval_refused) throw;
       counts = false;
     }
-    if (!counts) continue;
+    if (!counts || (answer.verdict == Verdict::approve && who() != asker)) continue;
     if (with_.meters != nullptr && !flow_.replaying()) {
       with_.meters->answered(name_of(answer.verdict));
     }
@@ -137,8 +152,10 @@ Durable<bool> AgentRun::may_run(const ToolCall& call, const CallCheck& check) {
     co_await turn_down(call, decision.why);
     co_return false;
   }
-  const std::optional<Answer> answer =
-      co_await ask_person(action_of(call.name, call.arguments, check.traits), decision.why, "");
+  const Asking asking = [&](const std::string& task) {
+    return action_of(task, call.name, call.arguments, check.traits);
+  };
+  const std::optional<Answer> answer = co_await ask_person(asking, decision.why, "");
   if (answer && answer->verdict == Verdict::approve) {
     if (answer->scope == AnswerScope::task) state_.granted.push_back(call.name);
     if (answer->scope == AnswerScope::rule) co_await remember(call, check, *answer);
@@ -158,9 +175,11 @@ Durable<std::optional<ToolRecord>> AgentRun::run_or_ask(const ToolCall& call,
   while (!drift_of(record).empty()) {
     ToolTraits now = check.traits;
     now.pin = drift_of(record);
-    const Action action = action_of(call.name, call.arguments, now);
+    const Asking asking = [&](const std::string& task) {
+      return action_of(task, call.name, call.arguments, now);
+    };
     const std::string why = "The tool \"" + call.name + "\" is not the one that was accepted.";
-    const std::optional<Answer> answer = co_await ask_person(action, why, record.output);
+    const std::optional<Answer> answer = co_await ask_person(asking, why, record.output);
     if (!answer || answer->verdict != Verdict::approve) {
       std::string refused = why + " Nobody approved it in time.";
       if (answer) refused = why + " This call was not approved. " + answer->comment;
@@ -192,6 +211,7 @@ Durable<void> AgentRun::remember(const ToolCall& call, const CallCheck& check,
     }
     return std::string();
   };
+  co_await be_itself();
   static_cast<void>(co_await flow_.step("rule", here));
 }
 
@@ -200,17 +220,22 @@ Durable<void> AgentRun::remember(const ToolCall& call, const CallCheck& check,
 Durable<AgentRun::Patch> AgentRun::settle_patch() {
   while (state_.canvas.tree != state_.base_tree) {
     const std::string message = state_.said.empty() ? ask_.instruction : state_.said;
-    const std::string to = ref();
-    const Action action = action_of(kCommit, commit_arguments(to, message), ToolTraits());
+    co_await be_itself();
+    const Asking asking = [&](const std::string& task) {
+      return action_of(task, kCommit, commit_arguments(ref(task), message), ToolTraits());
+    };
     now("previewing");
     const auto look = [&] {
-      return preview_there(&with_, ask_.repository, state_.canvas, digest(action));
+      return preview_there(&with_, ask_.repository, state_.canvas, digest(asking(who())));
     };
     const Preview preview =
         co_await flow_.step("preview", StepOptions().recorded_as(RecordType::PatchPreview), look);
+    if (!preview.unresolved.empty()) {
+      say(message_of(preview));
+      co_return Patch::again;
+    }
     if (!ask_.onto.empty() || !policy().own_branch_is_free) {
-      const std::optional<Answer> answer =
-          co_await ask_person(action, "A patch is to be committed to " + to + ".", preview.diff);
+      const std::optional<Answer> answer = co_await ask_person(asking, "", preview.diff);
       if (!answer) co_return Patch::settled;
       if (answer->verdict != Verdict::approve) {
         say(Message::user(kNotApproved + answer->comment));
@@ -231,10 +256,11 @@ Durable<AgentRun::Patch> AgentRun::settle_patch() {
 
 // None: the branch is somewhere else by now.
 Durable<std::optional<Committed>> AgentRun::commit(std::string message) {
+  co_await be_itself();
   now("committing");
   CommitRequest request;
   request.repository = ask_.repository;
-  request.ref = ref();
+  request.ref = ref(who());
   request.tree = state_.canvas.tree;
   request.parent = state_.canvas.base;
   request.message = std::move(message);
@@ -255,18 +281,37 @@ Durable<std::optional<Committed>> AgentRun::commit(std::string message) {
 }
 
 Durable<void> AgentRun::merge() {
+  co_await be_itself();
   now("merging", merge_wanted_);
   const auto there = [&] {
-    return merge_there(&with_, ask_.repository, state_.canvas, ref(), flow_.id().text());
+    return merge_there(&with_, ask_.repository, state_.canvas, ref(who()), flow_.id().text());
   };
   const MergedCanvas merged = co_await flow_.step("merge", StepOptions().retry(patience()), there);
   state_.canvas = merged.canvas;
+  if (!merged.base_tree.empty()) state_.base_tree = merged.base_tree;
   if (!merged.conflicts.empty()) say(message_of(merged));
 }
 
 Message message_of(const MergedCanvas& merged) {
   std::string text = "The branch has moved, and your changes do not fit to it. Conflicts:\n";
+  if (merged.marked) {
+    text =
+        "The branch has moved, and your changes do not fit to it. The files are now those of the "
+        "branch with your changes, but for these conflicts. Mend them, then answer as before.\n";
+  }
   for (const std::string& each : merged.conflicts) text += each + "\n";
+  Message message = Message::user(std::move(text));
+  message.tainted = true;  // names of files are the words of others
+  return message;
+}
+
+Message message_of(const Preview& preview) {
+  const std::string id = preview.canvas.base.substr(0, 12);
+  std::string text =
+      "Nothing was committed: conflicts of the merge are left in the files below. No line may be "
+      "a marker that ends with " +
+      id + ", and no name of a file may end with ~branch." + id + " or ~canvas." + id + ".\n";
+  for (const std::string& each : preview.unresolved) text += each + "\n";
   Message message = Message::user(std::move(text));
   message.tainted = true;
   return message;

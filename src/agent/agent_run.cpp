@@ -62,6 +62,19 @@ Task<Begun> begin_there(AgentServices* with, const Instruction* ask, Uuid task) 
   co_return begun;
 }
 
+Task<CanvasState> keep_there(AgentServices* with, std::string repository, CanvasState canvas,
+                             std::string task) {
+  if (repository.empty()) co_return canvas;
+  try {
+    co_return co_await with->repositories.keep(std::move(repository), std::move(canvas),
+                                               std::move(task));
+  } catch (const RepositoryBusy&) {
+    throw;
+  } catch (const Error& error) {
+    throw CannotBegin(error.code(), error.what());
+  }
+}
+
 // What the process knows of a call. The model made it now, and nobody has judged it before.
 CallCheck check_call(const AgentServices& with, const Instruction& ask, const ToolCall& call) {
   CallCheck check;
@@ -163,8 +176,8 @@ Durable<Summary> AgentRun::run() {
 
 Task<void> AgentRun::tidy(bool cancelled) const {
   if (!ask_.repository.empty()) {
-    // The parent of a child takes its canvas, and forgets it then.
-    if (!ask_.from || cancelled) {
+    // The parent of a child takes its canvas, and forgets it then; not that of a fork of the child.
+    if (!ask_.from || cancelled || state_.forked) {
       co_await with_.repositories.forget(ask_.repository, flow_.id().text());
     }
     if (!state_.child.empty()) co_await with_.repositories.forget(ask_.repository, state_.child);
@@ -177,6 +190,7 @@ Durable<Summary> AgentRun::work() {
     script_ = std::make_unique<PlanFile>(Script::parse(ask_.script, "the script of the agent"));
   }
   state_ = flow_.state(RunState());
+  if (state_.who.empty()) state_.who = who();
   if (!state_.begun) co_await begin();
   for (;;) {
     const Thought thought = co_await think();
@@ -211,6 +225,24 @@ Durable<void> AgentRun::begin() {
   state_.began_us = flow_.now().time_since_epoch().count();
   say(Message::system(begun.prompt));
   say(Message::user(begun.instruction));
+}
+
+// A fork has repeated what was copied, and goes on as a task of its own: with its own time, its own
+// ref that keeps the canvas, and without what was allowed for the rest of the other task. Called
+// before each command that it may be forked from.
+Durable<void> AgentRun::be_itself() {
+  std::string self = who();
+  if (state_.who == self) co_return;
+  const WallTime before = flow_.now();
+  const auto there = [&] {
+    return keep_there(&with_, ask_.repository, state_.canvas, flow_.id().text());
+  };
+  StepOptions options = StepOptions().retry(patience().except<CannotBegin>());
+  static_cast<void>(co_await flow_.step("fork", std::move(options), there));
+  state_.who = std::move(self);
+  state_.forked = true;
+  state_.granted.clear();
+  state_.began_us += (flow_.now() - before).count();
 }
 
 // Waits until somebody raises the budget, if it does not have that much.
@@ -259,6 +291,7 @@ Amounts AgentRun::estimate(const Request& request) const {
 }
 
 Durable<Thought> AgentRun::think() {
+  co_await be_itself();
   const Request request = question();
   const Amounts needed = estimate(request);
   co_await afford(needed);
@@ -311,6 +344,7 @@ void AgentRun::now(std::string state, std::string about) {
 }
 
 Durable<Summary> AgentRun::finish() {
+  co_await be_itself();
   now("finishing");
   Completed end;
   // A patch that nobody approved in time is not what was asked for.

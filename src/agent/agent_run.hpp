@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,8 +98,11 @@ struct Preview {  // PatchPreview
   std::string diff{};
   CanvasState canvas{};
   std::string digest{};
+  std::vector<std::string> unresolved{};  // files with what a merge left: then nobody is asked
 };
-TIFFANY_JSON(Preview, diff, canvas, digest);
+TIFFANY_JSON(Preview, diff, canvas, digest, unresolved);
+TIFFANY_JSON_ADDED(Preview, unresolved);
+Message message_of(const Preview& preview);  // that has something unresolved
 
 struct Committed {  // Commit
   std::string sha{};
@@ -158,10 +162,13 @@ struct RunState {
   std::optional<Policy> policy{};  // that it began with
   Amounts raised{};
   std::string child{};  // an agent of its own whose canvas is not taken yet
+  // The task as which it acts. In a fork that is the other one, until what was copied ends.
+  std::string who{};
+  bool forked = false;
 };
 TIFFANY_JSON(RunState, begun, messages, chain, base_tree, canvas, spent, limits, met, granted,
-             turns, began_us, said, commit, policy, raised, child);
-TIFFANY_JSON_ADDED(RunState, policy, raised, child);
+             turns, began_us, said, commit, policy, raised, child, who, forked);
+TIFFANY_JSON_ADDED(RunState, policy, raised, child, who, forked);
 
 class AgentRun {
  public:
@@ -177,10 +184,13 @@ class AgentRun {
 
  private:
   enum class Patch : std::uint8_t { settled, again };
+  // What a person is asked for, for the task that asks.
+  using Asking = std::function<Action(const std::string& task)>;
 
   Durable<Summary> work();
   Task<void> tidy(bool cancelled) const;
   Durable<void> begin();
+  Durable<void> be_itself();
   Durable<void> afford(Amounts more);
   Durable<Thought> think();
 
@@ -201,7 +211,8 @@ class AgentRun {
   void settle_call(const ToolCall& call, const CallCheck& check, const ToolRecord& record);
 
   // None: nobody answered in time.
-  Durable<std::optional<Answer>> ask_person(Action action, std::string why, std::string diff);
+  Durable<std::optional<Answer>> ask_person(const Asking& asking, std::string why,
+                                            std::string diff);
   Durable<bool> may_run(const ToolCall& call, const CallCheck& check);
   Durable<void> remember(const ToolCall& call, const CallCheck& check, const Answer& answer);
   Durable<Patch> settle_patch();
@@ -215,10 +226,12 @@ class AgentRun {
   void take(const Thought& thought, const Amounts& reserved);
   void say(Message message);
   void now(std::string state, std::string about = {});
-  std::string ref() const;
+  std::string ref(const std::string& task) const;
   int depth() const noexcept { return ask_.from ? ask_.from->depth : 0; }
   const Policy& policy() const noexcept { return state_.policy ? *state_.policy : with_.policy; }
-  Action action_of(const std::string& tool, const std::string& arguments, const ToolTraits& traits);
+  std::string who() const { return flow_.written_by().text(); }
+  Action action_of(const std::string& task, const std::string& tool, const std::string& arguments,
+                   const ToolTraits& traits);
 
   AgentServices& with_;
   Flow& flow_;

@@ -224,7 +224,14 @@ void Canvas::rename(const std::string& from, const std::string& to) {
     if (state_->is_directory(from)) refuse_ask(from + " is a directory: rename its files.");
     refuse_ask("There is no file " + from + ".");
   }
-  if (!is_plain_entry(*entry)) refuse_ask(from + " is a symbolic link or a submodule, and stays.");
+  // In another directory a link would lead somewhere else.
+  const auto directory = [](const std::string& path) {
+    return path.substr(0, path.rfind('/') + 1);
+  };
+  const bool link_stays = entry->mode == GIT_FILEMODE_LINK && directory(from) == directory(to);
+  if (!is_plain_entry(*entry) && !link_stays) {
+    refuse_ask(from + " is a symbolic link or a submodule, and stays in its directory.");
+  }
   if (state_->find(to) != nullptr) {
     refuse_ask(from + " cannot be renamed: " + to + " is there already.");
   }

@@ -56,6 +56,11 @@ struct RemoveArguments {
   std::string path{};
 };
 TIFFANY_JSON(RemoveArguments, path);
+struct RenameArguments {
+  std::string from{};
+  std::string to{};
+};
+TIFFANY_JSON(RenameArguments, from, to);
 
 // The first bytes of a line, not through the middle of a character.
 std::string cut_line(std::string_view line, std::size_t most) {
@@ -231,6 +236,14 @@ std::string remove_file(Canvas& canvas, std::string_view arguments) {
   const std::string path = canvas_path(from_json<RemoveArguments>(arguments).path);
   canvas.remove(path);
   return path + " is removed.";
+}
+
+std::string rename_file(Canvas& canvas, std::string_view arguments) {
+  const auto ask = from_json<RenameArguments>(arguments);
+  const std::string from = canvas_path(ask.from);
+  const std::string to = canvas_path(ask.to);
+  canvas.rename(from, to);
+  return from + " is " + to + " now.";
 }
 
 }  // namespace tiffany::agent

@@ -15,6 +15,7 @@ std::string search_files(Canvas& canvas, std::string_view arguments);
 std::string edit_file(Canvas& canvas, std::string_view arguments);
 std::string write_whole(Canvas& canvas, std::string_view arguments);
 std::string remove_file(Canvas& canvas, std::string_view arguments);
+std::string rename_file(Canvas& canvas, std::string_view arguments);
 // Of git, without a process: what the canvas changes, and what it is based on.
 std::string show_status(Canvas& canvas, std::string_view arguments);
 std::string show_diff(Canvas& canvas, std::string_view arguments);

@@ -70,6 +70,9 @@ constexpr FileTool kFileTools[] = {
                     R"("path")"),
      false, read_lines},
     {"remove", "Removes a file.", TIFFANY_SCHEMA(TIFFANY_PATH, R"("path")"), true, remove_file},
+    {"rename", "Gives a file another path. There must be no file at that path: remove it first.",
+     TIFFANY_SCHEMA(R"("from":{"type":"string"},"to":{"type":"string"})", R"("from","to")"), true,
+     rename_file},
     {"search",
      "Finds the lines that have a text, as path:line: text. With regex the text is a regular "
      "expression for one line: classes, groups, alternatives, repetitions, ^ $ \\b \\d \\w \\s.",
@@ -176,7 +179,7 @@ std::string run_file_tool(Canvas& canvas, std::string_view name, std::string_vie
     throw Error(
         Errc::bad_tool,
         "There is no file tool of that name. There are edit, git_diff, git_log, git_status, "
-        "list, read, remove, search and write.");
+        "list, read, remove, rename, search and write.");
   }
   if (std::string mistake = mistake_in_arguments(*tool, arguments); !mistake.empty()) {
     throw Error(Errc::bad_tool, mistake);

@@ -3,11 +3,14 @@
 #include <optional>
 #include <utility>
 
+#include "base/shown_text.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/io/offload.hpp"
 
 namespace tiffany::agent {
 namespace {
+
+constexpr std::size_t kMostConflictsTold = 100;
 
 CanvasState git_open(std::string repository, std::string base, std::string task) {
   return Canvas::open(repository, base).keep(task);
@@ -31,13 +34,28 @@ MergedCanvas git_merge_onto_tip(std::string repository, CanvasState canvas, std:
                 "The branch " + ref + " of " + repository + " is gone, and cannot be merged with.");
   }
   Canvas merged = Canvas::reopen(repository, canvas);
-  Merge merge = merged.merge_onto(*tip);
+  const Merge merge = merged.merge_onto(*tip);
   MergedCanvas result;
-  result.canvas = merge.clean() ? merged.keep(task) : std::move(canvas);
+  result.canvas = merged.keep(task);
+  result.base_tree = Canvas::open(repository, *tip).tree();
+  result.marked = true;
   for (const MergeConflict& each : merge.conflicts) {
-    result.conflicts.push_back(each.path + ":\n" + each.text);
+    if (result.conflicts.size() == kMostConflictsTold) {
+      result.conflicts.push_back("and " +
+                                 std::to_string(merge.conflicts.size() - kMostConflictsTold) +
+                                 " more: git_status lists the files.");
+      break;
+    }
+    result.conflicts.push_back(detail::shown(each.path) + ": " + each.text);
   }
   return result;
+}
+
+std::vector<std::string> git_unresolved(std::string repository, CanvasState canvas) {
+  std::vector<std::string> all = Canvas::reopen(repository, canvas).unresolved();
+  if (all.size() > kMostConflictsTold) all.resize(kMostConflictsTold);
+  for (std::string& each : all) each = detail::shown(each);
+  return all;
 }
 
 void git_forget(std::string repository, std::string task) { Canvas::forget(repository, task); }
@@ -54,6 +72,10 @@ Task<CanvasState> GitRepositories::keep(std::string repository, CanvasState canv
 }
 Task<std::string> GitRepositories::diff(std::string repository, CanvasState canvas) {
   co_return co_await offload(git_diff, std::move(repository), moved(canvas));
+}
+Task<std::vector<std::string>> GitRepositories::unresolved(std::string repository,
+                                                           CanvasState canvas) {
+  co_return co_await offload(git_unresolved, std::move(repository), moved(canvas));
 }
 Task<std::string> GitRepositories::commit(CommitRequest request) {
   co_return co_await offload(git_commit, std::move(request));

@@ -162,6 +162,9 @@ RecordedRun recorded_run(const std::vector<std::string>& lines,
     } else if (view.type == RecordType::StepEnd && record.of.starts_with("merge#")) {
       const auto merged = from_json<MergedCanvas>(value());
       if (!merged.conflicts.empty()) run.events.push_back(event_of(false, message_of(merged)));
+    } else if (view.type == RecordType::PatchPreview) {
+      const auto preview = from_json<Preview>(value());
+      if (!preview.unresolved.empty()) run.events.push_back(event_of(false, message_of(preview)));
     } else if (view.type == RecordType::Approval && record.of.starts_with("approve commit")) {
       const auto answer = from_json<Answer>(value());
       if (answer.verdict == Verdict::approve) continue;

@@ -107,6 +107,13 @@ class Generation {
   std::unique_ptr<More> more_;  // null: no checkpoint, no retry, and nothing was drawn
 };
 
+// Whose records a fork has copied: those before record `to`, behind those of the one before.
+struct PastTask {
+  Uuid id;
+  std::uint64_t to = 0;
+};
+TIFFANY_JSON(PastTask, id, to);
+
 // A UUID as text, without memory of its own.
 class IdText {
  public:
@@ -145,6 +152,7 @@ class CodeState {
     Rare<std::string> next_state;      // of the checkpoint that is being made
     std::shared_ptr<Queries> answers;  // null: none was ever given
     std::unique_ptr<CodeEnd> end;      // null: it has not
+    std::vector<PastTask> past{};      // of a fork; the oldest first
   };
   Seldom& seldom() {
     if (seldom_ == nullptr) seldom_ = std::make_unique<Seldom>();
@@ -156,6 +164,14 @@ class CodeState {
   }
   Queries* answers() const noexcept {
     return seldom_ != nullptr ? seldom_->answers.get() : nullptr;
+  }
+  // The task that has asked for the command of that record; nil: this one.
+  Uuid writer_of(std::uint64_t record) const noexcept {
+    if (seldom_ == nullptr) return Uuid();
+    for (const PastTask& each : seldom_->past) {
+      if (record < each.to) return each.id;
+    }
+    return Uuid();
   }
   std::unique_ptr<CodeEnd> take_end() noexcept {
     return seldom_ != nullptr ? std::move(seldom_->end) : nullptr;

@@ -229,6 +229,11 @@ Random& Flow::random() {
 }
 Uuid Flow::uuid() { return Uuid::random(random()); }
 const Uuid& Flow::id() const noexcept { return state_->log.id; }
+Uuid Flow::written_by() const noexcept {
+  const detail::Command* const next = state_->comparison.replay.next();
+  const Uuid other = next != nullptr ? state_->code.writer_of(next->seq) : Uuid();
+  return other.nil() ? state_->log.id : other;
+}
 bool Flow::replaying() const noexcept { return state_->waits.replaying(); }
 
 FlowPath::FlowPath(FlowState& state, std::string_view name)

@@ -130,7 +130,11 @@ void FlowState::load(const std::vector<std::string>& lines) {
         code.now = time;
         attributes_before_code = begun.marks.attributes;
         if (!begun.fork_of.empty()) {
-          generation.take_seed(Uuid::parse(begun.fork_of).value_or(Uuid()).hash());
+          const Uuid origin = Uuid::parse(begun.fork_of).value_or(Uuid());
+          generation.take_seed(origin.hash());
+          code.seldom().past = begun.past.empty()
+                                   ? std::vector<detail::PastTask>{{origin, log.forked_at}}
+                                   : from_json<std::vector<detail::PastTask>>(begun.past);
         }
         break;
       }

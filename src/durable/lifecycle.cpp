@@ -141,36 +141,53 @@ Task<Uuid> Lifecycle::fork(Uuid id, std::string from, Actor actor) {
   HostedTask& task = host_.require_task(id, "Host::fork");
   const Held held(task);
   co_await host_.until_settled(&task);
-  if (!task.log.ended) {
-    throw Error(Errc::durable_misuse, "Only a task that has ended can be forked; " + id.text() +
-                                          " is " + std::string(name_of(task.status)) + ".");
+  if (host_.callers.now() == &task) {
+    throw Error(Errc::durable_misuse, "Task " + id.text() +
+                                          " cannot be forked by a step of its own: the fork would "
+                                          "do that, too, and so on.");
   }
   require_way_back(task, from);
-  require_no_promise(task, from);
+  require_nothing_open(task, from);
   co_return co_await shield(fork_now(&task, std::move(from), std::move(actor)));
 }
 
-// Two tasks cannot wait for one promise: whoever keeps it knows it by its id.
-void Lifecycle::require_no_promise(const HostedTask& task, const std::string& from) {
-  std::vector<std::string> open;
+// Two tasks cannot wait for one promise: whoever keeps it knows it by its id. What a task that goes
+// on waits for is told to that task: a child, and a step that is under way, which the other would
+// take for one that was cut off.
+void Lifecycle::require_nothing_open(const HostedTask& task, const std::string& from) {
+  struct Open {
+    std::string id;
+    std::string about;
+  };
+  std::vector<Open> open;
+  const auto opens = [&open](const std::string& id, const char* kind, const char* how) {
+    std::erase_if(open, [&](const Open& each) { return each.id == id; });
+    open.push_back({id, std::string(kind) + " \"" + id + "\" was " + how});
+  };
+  const bool goes_on = !task.log.ended;
   bool before = true;  // the step from which the fork goes on
   for (const std::string& line : host_.store->read(task.log)) {
     const wal::RecordView view = wal::view_of(line);
     const detail::Fields fields(view.payload);
     const std::string id = records::command_id(view, fields);
     before = before && id != from;
-    if (before && view.type == RecordType::Command &&
-        records::Asked::read(fields).op == "promise") {
-      open.push_back(id);
+    if (before && view.type == RecordType::Command) {
+      const std::string op = records::Asked::read(fields).op;
+      if (op == "promise") opens(id, "promise", "asked for before and is not kept");
+      if (op == "spawn" && goes_on) opens(id, "child", "started before and has not ended");
+    } else if (before && view.type == RecordType::StepStart && goes_on) {
+      opens(id, "step", "begun before and has not ended");
+    } else if (view.type == RecordType::Checkpoint) {
+      open.clear();
+    } else if (view.type != RecordType::Command && view.type != RecordType::StepStart) {
+      const std::string ended = records::Result::read(fields).of;
+      std::erase_if(open, [&](const Open& each) { return each.id == ended; });
     }
-    if (view.type == RecordType::Approval) std::erase(open, records::Result::read(fields).of);
-    if (view.type == RecordType::Checkpoint) open.clear();
   }
   if (open.empty()) return;
   throw Error(Errc::durable_misuse, "Task " + task.log.id.text() + " cannot be forked from \"" +
-                                        from + "\", because its promise \"" + open.front() +
-                                        "\" was asked for before and is not kept. Fork it from "
-                                        "there.");
+                                        from + "\", because its " + open.front().about +
+                                        ". Fork it from there.");
 }
 
 // The log of the one, as that of another, which is then retried. Until the record of that is there,
@@ -183,6 +200,14 @@ Task<Uuid> Lifecycle::fork_now(HostedTask* task, std::string from, Actor actor) 
   const records::Spawn begun = records::Spawn::read(detail::Fields(view.payload));
   const bool again = !begun.fork_of.empty();  // a fork of a fork is one of the first
   const std::string origin = again ? begun.fork_of : of;
+  const std::uint64_t forked_at = wal::view_of(lines.back()).seq + 1;
+  std::vector<detail::PastTask> past;
+  if (!begun.past.empty()) {
+    past = from_json<std::vector<detail::PastTask>>(begun.past);
+  } else if (again) {
+    past.push_back({Uuid::parse(origin).value_or(Uuid()), task->log.forked_at});
+  }
+  past.push_back({task->log.id, forked_at});
   const Uuid id = host_.new_id();
   HostedTask& made = host_.tasks.add(host_.store->add(id));
   const Changing changing(made, host_.changed);
@@ -195,14 +220,16 @@ Task<Uuid> Lifecycle::fork_now(HostedTask* task, std::string from, Actor actor) 
   if (made.marks != nullptr) made.marks->until = 0;  // a fork has no timeout
   made.status = DurableStatus::paused;
   made.detail = "it is being forked";
-  made.log.forked_at = task->log.last_seq + 1;
-  const auto about = [&](std::uint64_t at) {
-    return ",\"forked_at\":" + std::to_string(at) + ",\"fork_of\":\"" + origin + "\"";
+  made.log.forked_at = forked_at;
+  const auto about = [&](std::uint64_t at, const std::string& from_whom) {
+    return ",\"forked_at\":" + std::to_string(at) + ",\"fork_of\":\"" + origin + "\"" +
+           (from_whom.empty() ? "" : ",\"past\":" + from_whom);
   };
   for (std::string& line : lines) {
     const bool first = &line == &lines[0];
-    const std::string from_whom = of + "\"" + (first && again ? about(task->log.forked_at) : "");
-    const std::string to_whom = id.text() + "\"" + (first ? about(made.log.forked_at) : "");
+    const std::string from_whom =
+        of + "\"" + (first && again ? about(task->log.forked_at, begun.past) : "");
+    const std::string to_whom = id.text() + "\"" + (first ? about(forked_at, to_json(past)) : "");
     line.replace(line.find(from_whom), from_whom.size(), to_whom);
     host_.store->append_copy(made.log, line);
   }

@@ -25,7 +25,7 @@ class Lifecycle {
   Task<Uuid> fork_now(HostedTask* task, std::string from, Actor actor);
   void require_type(HostedTask& task);
   void require_way_back(HostedTask& task, const std::string& from);
-  void require_no_promise(const HostedTask& task, const std::string& from);
+  void require_nothing_open(const HostedTask& task, const std::string& from);
   bool has_command(const HostedTask& entry, std::string_view id);
 
   HostCore& host_;

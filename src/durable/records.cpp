@@ -89,6 +89,7 @@ Spawn Spawn::read(const Fields& fields) {
   spawn.args = fields.raw("args");
   spawn.parent = uuid_in(fields, "parent");
   spawn.fork_of = fields.text("fork_of");
+  spawn.past = fields.raw("past");
   spawn.marks.key = fields.text("key");
   if (fields.has("priority")) {
     spawn.marks.priority = static_cast<std::uint8_t>(fields.number("priority"));

@@ -31,6 +31,7 @@ struct Spawn {
   std::string args;  // as recorded: perhaps a reference
   Uuid parent;       // nil: none
   std::string fork_of;
+  std::string past;  // of a fork: PastTask, as recorded; empty in logs of before
   // What the start said besides.
   struct Marks {
     std::string key;

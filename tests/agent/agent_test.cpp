@@ -142,49 +142,6 @@ TEST_F(AgentTest, TheDoorRefusesWhatDoesNotFitAndLeavesThePromiseAsItIs) {
   EXPECT_THROW(require_question(view, said, now), Error) << "nobody";
 }
 
-TEST_F(AgentTest, ABranchThatMovedIsMergedAndAskedForAnew) {
-  model.replies = {calls("write"), Message::assistant("Change it")};
-  const Instruction ask = change_something();
-  test.live([&](Host& host) -> Task<void> {
-    const Uuid id = co_await host.start(kAgentType, ask);
-    AgentView view = co_await until(&host, id, "awaiting approval");
-    const std::string before = view.question->digest;
-    repositories.tip = "moved";
-    co_await answer(&host, *view.question, Verdict::approve);
-    co_await sleep(2s);
-    view = co_await until(&host, id, "awaiting approval");
-    EXPECT_NE(view.question->digest, before);
-    EXPECT_EQ(view.canvas.base, "moved");
-    co_await answer(&host, *view.question, Verdict::approve);
-    static_cast<void>(co_await host.result<Summary>(id));
-  });
-  EXPECT_EQ(repositories.committed, 1);
-  EXPECT_EQ(repositories.merges, 1);
-}
-
-TEST_F(AgentTest, AConflictGoesBackToTheModel) {
-  repositories.conflict = "a.c:\n<<<<<<<";
-  model.replies = {calls("write"), Message::assistant("Change it"), Message::assistant("I cannot")};
-  const Instruction ask = change_something();
-  test.live([&](Host& host) -> Task<void> {
-    const Uuid id = co_await host.start(kAgentType, ask);
-    AgentView view = co_await until(&host, id, "awaiting approval");
-    repositories.tip = "moved";
-    co_await answer(&host, *view.question, Verdict::approve);
-    co_await sleep(2s);
-    view = co_await until(&host, id, "awaiting approval");
-    co_await host.cancel(id, "enough");
-    try {
-      static_cast<void>(co_await host.result<Summary>(id));
-      ADD_FAILURE() << "cancelled";
-    } catch (const Error&) {
-    }
-  });
-  EXPECT_NE(model.last.messages.back().text.find("a.c:\n<<<<<<<"), std::string::npos);
-  EXPECT_EQ(repositories.committed, 0);
-  EXPECT_EQ(repositories.forgotten, 1) << "what a cancelled task left in the repository";
-}
-
 TEST_F(AgentTest, AnExhaustedBudgetPausesUntilSomebodyRaisesIt) {
   services.budget.turns = 1;
   model.replies = {calls("read"), Message::assistant("Nothing to do")};

@@ -71,6 +71,12 @@ class CountedRepositories final : public Repositories {
     co_return canvas;
   }
   Task<std::string> diff(std::string, CanvasState canvas) override { co_return "+" + canvas.tree; }
+  // What a conflict left there is gone once a tool has written.
+  Task<std::vector<std::string>> unresolved(std::string, CanvasState canvas) override {
+    std::vector<std::string> left;
+    if (canvas.tree.ends_with("<<<<<<<")) left.push_back("a.c");
+    co_return left;
+  }
   Task<std::string> commit(CommitRequest request) override {
     co_await sleep(std::chrono::milliseconds(1));
     const std::string sha = "sha of " + request.parent + " " + request.tree + " " +
@@ -88,10 +94,13 @@ class CountedRepositories final : public Repositories {
     ++merges;
     MergedCanvas merged;
     merged.canvas = canvas;
-    if (conflict.empty()) {
-      merged.canvas.base = tip;
-      merged.canvas.tree += " on " + tip;
-    } else {
+    merged.canvas.base = tip;
+    merged.canvas.tree += " on " + tip;
+    merged.marked = true;
+    merged.base_tree = "tree on " + tip;
+    if (!merged_tree.empty()) merged.canvas.tree = merged_tree;
+    if (!conflict.empty()) {
+      merged.canvas.tree += " <<<<<<<";
       merged.conflicts.push_back(conflict);
     }
     co_return merged;
@@ -103,6 +112,7 @@ class CountedRepositories final : public Repositories {
 
   std::string tip = "base";
   std::string conflict;
+  std::string merged_tree;  // if it is not what was merged with what the tip has
   std::map<std::string, std::string> commits;
   int committed = 0;
   int merges = 0;

@@ -244,59 +244,6 @@ TEST(AgentCommit, ARequestWithMistakesIsRefused) {
   EXPECT_EQ(tip_of(repository.path(), good.ref), std::nullopt);
 }
 
-// ---- A tip that moved ----
-
-TEST(AgentMerge, ACleanMergeIsANewTreeOnANewBase) {
-  const Repository repository;
-  Canvas canvas = Canvas::open(repository.path(), "main");
-  canvas.edit("ten.txt", "9\n", "nine\n");
-  const CanvasState before = canvas.keep("task");
-  const std::string tip = repository.commit_file("ten.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
-  EXPECT_TRUE(canvas.merge_onto(tip).clean());
-  const CanvasState after = canvas.keep("task");
-  EXPECT_EQ(after.base, tip);
-  EXPECT_NE(after.tree, before.tree);
-  EXPECT_EQ(canvas.read("ten.txt").bytes, "one\n2\n3\n4\n5\n6\n7\n8\nnine\n10\n");
-  EXPECT_EQ(canvas.files().size(), 1U);
-}
-
-TEST(AgentMerge, AConflictChangesNothingAndShowsBothSides) {
-  const Repository repository;
-  Canvas canvas = Canvas::open(repository.path(), "main");
-  canvas.edit("ten.txt", "5\n", "of the canvas\n");
-  canvas.write("README.md", "# Mine\n");
-  canvas.remove("run.sh");
-  const CanvasState before = canvas.keep("task");
-  write_file(repository.path() + "/run.sh", "#!/bin/sh\nexit 7\n");
-  std::filesystem::remove(repository.path() + "/README.md");
-  const std::string tip =
-      repository.commit_file("ten.txt", "1\n2\n3\n4\nof the branch\n6\n7\n8\n9\n10\n");
-  const Merge merge = canvas.merge_onto(tip);
-  ASSERT_EQ(merge.conflicts.size(), 3U);
-  EXPECT_EQ(merge.conflicts[0].path, "README.md");
-  EXPECT_NE(merge.conflicts[0].text.find("branch has removed"), std::string::npos);
-  EXPECT_EQ(merge.conflicts[1].path, "run.sh");
-  EXPECT_NE(merge.conflicts[1].text.find("canvas has removed"), std::string::npos);
-  EXPECT_EQ(merge.conflicts[2].path, "ten.txt");
-  EXPECT_EQ(merge.conflicts[2].text,
-            "1\n2\n3\n4\n<<<<<<< branch\nof the branch\n=======\nof the canvas\n>>>>>>> canvas\n"
-            "6\n7\n8\n9\n10\n");
-  EXPECT_EQ(canvas.keep("task"), before);
-}
-
-TEST(AgentMerge, OfACanvasWithoutABaseWithTheFirstCommitOfSomebodyElse) {
-  const Scratch scratch;
-  shell("git init -q -b main " + (scratch / "empty"));
-  Canvas canvas = Canvas::open(scratch / "empty", "");
-  canvas.write("a", "mine");
-  write_file((scratch / "empty") + "/b", "theirs");
-  shell("cd " + (scratch / "empty") + " && git add -A && git commit -qm b");
-  EXPECT_TRUE(canvas.merge_onto(*tip_of(scratch / "empty", "refs/heads/main")).clean());
-  EXPECT_TRUE(canvas.has("a"));
-  EXPECT_TRUE(canvas.has("b"));
-  EXPECT_EQ(canvas.files().size(), 1U);
-}
-
 // ---- Repositories that cannot be used ----
 
 TEST(AgentRepository, EachThatCannotBeUsedIsASentence) {

@@ -42,7 +42,7 @@ TEST_F(FileTools, AreOfferedWithSchemasThatAreOnes) {
     EXPECT_FALSE(offer.about.empty());
     EXPECT_TRUE(Schema::read(offer.schema).only_objects()) << offer.schema;
   }
-  EXPECT_EQ(names, "edit git_diff git_log git_status list read remove search write ");
+  EXPECT_EQ(names, "edit git_diff git_log git_status list read remove rename search write ");
   EXPECT_TRUE(file_tool_writes("edit"));
   EXPECT_FALSE(file_tool_writes("read"));
   EXPECT_FALSE(file_tool_writes("nothing"));
@@ -249,7 +249,7 @@ TEST_F(FileTools, AreToolsOfAnAgentThatKeepTheCanvas) {
   ToolSet tools;
   add_file_tools(tools);
   EXPECT_EQ(tools.names(),
-            "edit, git_diff, git_log, git_status, list, read, remove, search, write");
+            "edit, git_diff, git_log, git_status, list, read, remove, rename, search, write");
   EXPECT_EQ(tools.find("read")->mistake_in(R"({"path":"a"})"), "");
   EXPECT_TRUE(has(tools.find("read")->mistake_in("{}"), "'path' is missing"));
   ToolContext where;

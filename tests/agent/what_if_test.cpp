@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 class WhatIfTest : public testing::Test, public AgentWorld {
  protected:
-  // A run with a rejection, a conflict, a call that is turned down and one that fails, up to the
+  // A run with a rejection, a conflict that is not mended at first, a call that is turned down and one that fails, up to the
   // second approval.
   RecordedRun eventful_run() {
     model.replies = {calls("fly"),
@@ -22,6 +22,7 @@ class WhatIfTest : public testing::Test, public AgentWorld {
                      Message::assistant("First"),
                      calls("write"),
                      Message::assistant("Second"),
+                     Message::assistant("Third"),
                      calls("read"),
                      calls("fly")};
     read->throws = "The disk is ill.";
@@ -58,7 +59,7 @@ TEST_F(WhatIfTest, TheSameModelDecidesTheSameAndIsAskedTheSame) {
   const int runs = write->runs;
   const WhatIf found = compared(run, model);
   EXPECT_FALSE(found.difference) << found.difference->problem;
-  EXPECT_EQ(found.turns, 7);
+  EXPECT_EQ(found.turns, 8);
   EXPECT_EQ(write->runs, runs) << "no tool is run";
   // The last question of all, word for word, but for the one behind the last record.
   ASSERT_LE(model.last.messages.size(), asked.size());

@@ -1,4 +1,4 @@
-// Host::fork: another task with the history of one that has ended.
+// Host::fork: another task with the history of one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -82,7 +82,7 @@ TEST_P(ForkTest, D4_AForkFromBeforeAPromiseWaitsForOneOfItsOwn) {
   });
 }
 
-TEST_P(ForkTest, D4_OnlyATaskThatHasEndedIsForkedAndOnlyFromAStepThatItHas) {
+TEST_P(ForkTest, D4_ATaskIsForkedOnlyFromAStepThatItHasAndNotBehindAnOpenPromise) {
   only("buys", buys);
   price = 3;
   world.live([&](Host& host) -> Task<void> {
@@ -120,6 +120,90 @@ Durable<std::string> two_steps(Flow& flow) {
   co_await flow.sleep(1h);
   co_await flow.step("two", [] { effects.push_back("two"); });
   co_return "done";
+}
+
+TEST_P(ForkTest, D4_ATaskThatGoesOnIsForkedAndBothEnd) {
+  only("two_steps", two_steps);
+  Uuid id;
+  Uuid fork;
+  world.live([&](Host& host) -> Task<void> {
+    id = co_await host.start("two_steps");
+    co_await sleep(1s);
+    fork = co_await host.fork(id, "timer#1");
+    EXPECT_EQ(co_await error_of(host.fork(id, "two#1")), Errc::unknown_durable) << "not yet";
+    co_await sleep(1s);
+  });
+  world.live([&](Host& host) -> Task<void> {
+    EXPECT_EQ(co_await host.result<std::string>(id), "done");
+    EXPECT_EQ(co_await host.result<std::string>(fork), "done");
+  });
+  EXPECT_EQ(effects, (std::vector<std::string>{"one", "two", "two"}));
+}
+
+Task<int> slowly(Attempt&) {
+  co_await sleep(1h);
+  effects.push_back("slow");
+  co_return 1;
+}
+Durable<std::string> under_way(Flow& flow) {
+  const auto slow = co_await flow.begin_step("slow", StepOptions().at_most_once(), &slowly);
+  co_await flow.step("quick", [] { effects.push_back("quick"); });
+  const auto child = co_await flow.spawn<std::string>("two_steps");
+  co_await flow.step("last", [] { effects.push_back("last"); });
+  co_await slow;
+  co_return co_await child;
+}
+
+// The fork would begin a step again that is under way, and take the child from its parent.
+TEST_P(ForkTest, D4_ATaskThatGoesOnIsNotForkedBehindWhatIsUnderWay) {
+  world.types = [] {
+    Registry types;
+    types.add("under_way", 1, under_way);
+    types.add("two_steps", 1, two_steps);
+    return types;
+  };
+  world.live([&](Host& host) -> Task<void> {
+    const Uuid id = co_await host.start("under_way");
+    co_await sleep(1s);
+    EXPECT_EQ(co_await error_of(host.fork(id, "quick#1")), Errc::durable_misuse);
+    EXPECT_EQ(co_await error_of(host.fork(id, "last#1")), Errc::durable_misuse);
+    EXPECT_EQ(host.tasks().size(), 2u) << "it and its child";
+    EXPECT_EQ(co_await host.result<std::string>(id), "done");
+    const Uuid fork = co_await host.fork(id, "last#1");
+    EXPECT_EQ(co_await host.result<std::string>(fork), "done");
+  });
+  EXPECT_EQ(std::count(effects.begin(), effects.end(), "slow"), 1);
+  EXPECT_EQ(std::count(effects.begin(), effects.end(), "last"), 2);
+}
+
+std::vector<Uuid> writers;
+Durable<int> writes(Flow& flow) {
+  writers.clear();
+  for (int i = 0; i < 3; ++i) {
+    writers.push_back(flow.written_by());
+    co_await flow.step("step", [] {});
+  }
+  writers.push_back(flow.written_by());
+  co_return 0;
+}
+
+TEST_P(ForkTest, D4_AForkKnowsWhoseWordsItRepeats) {
+  only("writes", writes);
+  Uuid a, b, c;
+  world.live([&](Host& host) -> Task<void> {
+    a = co_await host.start("writes");
+    co_await host.result<int>(a);
+    EXPECT_EQ(writers, (std::vector<Uuid>{a, a, a, a}));
+    b = co_await host.fork(a, "step#2");
+    co_await host.result<int>(b);
+    EXPECT_EQ(writers, (std::vector<Uuid>{a, b, b, b}));
+    c = co_await host.fork(b, "step#3");
+    co_await host.result<int>(c);
+    EXPECT_EQ(writers, (std::vector<Uuid>{a, b, c, c}));
+    const Uuid d = co_await host.fork(c, "step#1");
+    co_await host.result<int>(d);
+    EXPECT_EQ(writers, (std::vector<Uuid>{d, d, d, d}));
+  });
 }
 
 TEST_P(ForkTest, D4_AForkOfATaskThatWasKilledWhileItWasPausedRunsAlsoAfterACrash) {

@@ -104,10 +104,10 @@ struct CanvasLog {
 
 struct MergeConflict {
   std::string path{};
-  std::string text{};  // the file with markers (<<<<<<< branch, >>>>>>> canvas), or a sentence
+  std::string text{};  // sentences: what stands where, and what is to be done
 };
 struct Merge {
-  std::vector<MergeConflict> conflicts{};  // none: the canvas is on the new base
+  std::vector<MergeConflict> conflicts{};
   bool clean() const noexcept { return conflicts.empty(); }
 };
 
@@ -171,10 +171,17 @@ class Canvas {
   // The history of the base. With a path: commits that changed it, compared with each of their
   // parents; at most 10,000 commits are looked at.
   CanvasLog log(std::size_t most, const std::string& path = {}) const;
-  // Merges the changes with what a branch has become (its commit). With conflicts nothing changes,
-  // and they are for whoever made the changes; otherwise `tip` is the new base. Either way what was
+  // Merges the changes with what a branch has become (its commit), which is the new base. What was
   // approved before is not what the canvas has now.
+  //
+  // Conflicts stand in the files, as after a `git merge`: a text that both have changed has markers
+  // ("<<<<<<< branch 0123456789ab", "||||||| base", "=======", ">>>>>>> canvas"; the digits are
+  // those of `tip`). What cannot be shown so (binary, above CanvasLimits::file_bytes, removed on
+  // one side, renamed on both, a link) is not there under its name, but each side of it is, with
+  // "~branch.0123456789ab" and "~canvas.0123456789ab" behind the name: to be renamed or removed.
   Merge merge_onto(const std::string& tip);
+  // Paths in which something of that is left: such a canvas is not to be committed.
+  std::vector<std::string> unresolved() const;
 
   // ---- Directories ----
 

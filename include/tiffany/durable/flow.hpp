@@ -262,6 +262,9 @@ class Flow : public FlowMessages {
   Uuid uuid();
   // Of this task.
   const Uuid& id() const noexcept;
+  // Of the task that asked for what this code asks for next: this one; or, while a fork repeats
+  // what was copied, the one that it was copied from. It is the same in each replay.
+  Uuid written_by() const noexcept;
   bool replaying() const noexcept;
 
   // Steps are named below this until the guard goes.

@@ -169,9 +169,11 @@ class Host {
   Task<void> resume(Uuid task, Actor actor = Actor());
   // Forgets the end of a task that failed, and everything from that step on: "charge#1".
   Task<void> retry(Uuid task, std::string from, Actor actor = Actor());
-  // Another task, with the history of one that has ended up to that step, which it does anew, and
-  // goes on from there. What it did before the step is not done again; flow.random() and
-  // flow.uuid() give what they gave the other.
+  // Another task, with the history of one up to that step, which it does anew, and goes on from
+  // there. What it did before the step is not done again; flow.random() and flow.uuid() give what
+  // they gave the other. The other goes on as before, if it has not ended; then what was asked for
+  // before the step must have come: steps and children have ended, promises are kept. Otherwise
+  // Errc::durable_misuse.
   Task<Uuid> fork(Uuid task, std::string from, Actor actor = Actor());
 
   // Moves tasks that have ended into the archive, and gives the room of the log free that nobody
