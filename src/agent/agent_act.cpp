@@ -70,13 +70,8 @@ namespace tiffany::agent {
 
 std::string cut_in_the_middle(std::string text, std::size_t longest) {
   if (text.size() <= longest) return text;
-  const auto inside = [&](std::size_t at) {
-    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
-  };
-  std::size_t head = longest / 2;
-  while (head > 0 && inside(head)) --head;
-  std::size_t tail = text.size() - longest / 2;
-  while (inside(tail)) ++tail;
+  const std::size_t head = detail::utf8_prefix(text, longest / 2).size();
+  const std::size_t tail = detail::utf8_prefix(text, text.size() - longest / 2).size();
   const std::string left_out = std::to_string(tail - head);
   return text.substr(0, head) + "\n[... " + left_out + " bytes are left out here ...]\n" +
          text.substr(tail);

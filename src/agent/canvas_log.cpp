@@ -23,17 +23,11 @@ constexpr std::size_t kLongestSubject = 200;
 std::string line_of_text(const char* text) {
   std::string_view line = text == nullptr ? "" : text;
   line = line.substr(0, line.find('\n'));
-  std::string out;
-  for (const char c : line.substr(0, kLongestSubject)) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    out += control ? ' ' : c;
+  std::string out(tiffany::detail::utf8_prefix(line, kLongestSubject));
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
-  if (line.size() > kLongestSubject) {  // not through the middle of a character
-    while (!out.empty() && (static_cast<unsigned char>(line[out.size()]) & 0xC0U) == 0x80U) {
-      out.pop_back();
-    }
-    out += "...";
-  }
+  if (line.size() > kLongestSubject) out += "...";
   if (tiffany::detail::is_utf8(out)) return out;
   for (char& c : out) {
     if (static_cast<unsigned char>(c) >= 0x80U) c = '?';

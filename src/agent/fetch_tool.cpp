@@ -7,6 +7,7 @@
 #include "agent/endpoint_url.hpp"
 #include "agent/model_tls.hpp"
 #include "base/shown_text.hpp"
+#include "base/utf8.hpp"
 #include "tiffany/base/codec.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/sha256.hpp"
@@ -240,19 +241,13 @@ class FetchTool final : public Tool {
                     short_text(type) + "\", which is no plain text, and was not read.";
       co_return answer;
     }
-    bool cut = false;
-    while (!cut) {
+    while (answer.text.size() <= options_.most_bytes) {
       const std::string piece = co_await come.read();
       if (piece.empty()) break;
-      const std::size_t room = options_.most_bytes - answer.text.size();
-      cut = piece.size() > room;
-      answer.text += piece.substr(0, room);
+      answer.text += piece;
     }
-    if (cut) {
-      while (!answer.text.empty() &&
-             (static_cast<unsigned char>(answer.text.back()) & 0x80U) != 0) {
-        answer.text.pop_back();  // not through the middle of a character
-      }
+    if (answer.text.size() > options_.most_bytes) {
+      answer.text.resize(tiffany::detail::utf8_prefix(answer.text, options_.most_bytes).size());
       answer.text += "\n(there is more, which was not read)\n";
     }
     answer.failed = head.status >= 400;

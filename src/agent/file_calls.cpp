@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/pattern.hpp"
+#include "base/utf8.hpp"
 #include "tiffany/base/codec.hpp"
 #include "tiffany/base/error.hpp"
 
@@ -66,10 +67,8 @@ TIFFANY_JSON(RenameArguments, from, to);
 std::string cut_line(std::string_view line, std::size_t most) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.size() <= most) return std::string(line);
-  std::size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
-  return std::string(line.substr(0, end)) + "... (" + std::to_string(line.size() - end) +
-         " more bytes in this line)";
+  const std::string begin(tiffany::detail::utf8_prefix(line, most));
+  return begin + "... (" + std::to_string(line.size() - begin.size()) + " more bytes in this line)";
 }
 
 std::size_t count_lines(std::string_view text) {

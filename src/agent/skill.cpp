@@ -175,9 +175,8 @@ class SkillTool final : public Tool {
     answer.failed = found == skill.files.end() || !tiffany::detail::is_utf8(found->second);
     answer.text = answer.failed ? "The skill has no such text." : found->second;
     if (answer.text.size() <= SkillLimits::kText) return answer;
-    std::size_t end = SkillLimits::kText;
-    while (end > 0 && (static_cast<unsigned char>(answer.text[end]) & 0xC0U) == 0x80U) --end;
-    answer.text = answer.text.substr(0, end) + "\n(the file is longer)\n";
+    answer.text.resize(tiffany::detail::utf8_prefix(answer.text, SkillLimits::kText).size());
+    answer.text += "\n(the file is longer)\n";
     return answer;
   }
 

@@ -8,6 +8,7 @@
 
 #include "agent/command_call.hpp"
 #include "agent/file_calls.hpp"
+#include "base/utf8.hpp"
 #include "tiffany/base/codec.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/json_reader.hpp"
@@ -152,9 +153,8 @@ std::string shown_tag(const Tag& tag) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   }
   if (text.size() > kLongestTag) {
-    std::size_t end = kLongestTag;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-    text = text.substr(0, end) + "...";
+    text.resize(tiffany::detail::utf8_prefix(text, kLongestTag).size());
+    text += "...";
   }
   return text + "\n";
 }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "tiffany/base/codec.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/io/io_error.hpp"
@@ -19,9 +20,7 @@ std::string numbered(const std::string& path, int number) {
 void cut_at(std::string& text) {
   constexpr std::size_t kLongest = 1024;
   if (text.size() <= kLongest) return;
-  std::size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
+  text.resize(detail::utf8_prefix(text, kLongest).size());
   text += "...";
 }
 

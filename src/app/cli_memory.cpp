@@ -4,6 +4,7 @@
 
 #include "app/cli.hpp"
 #include "app/cli_records.hpp"
+#include "base/utf8.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -11,13 +12,9 @@ namespace {
 // The beginning of a text, in one line.
 std::string beginning_of(const std::string& text) {
   constexpr std::size_t kLongest = 100;
-  std::string line = text.substr(0, text.find('\n'));
-  if (line.size() == text.size() && line.size() <= kLongest) return line;
-  std::size_t end = std::min(line.size(), kLongest);
-  while (end > 0 && end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return line.substr(0, end) + "...";
+  const std::string_view line = std::string_view(text).substr(0, text.find('\n'));
+  const std::string begin(detail::utf8_prefix(line, kLongest));
+  return begin.size() == text.size() ? begin : begin + "...";
 }
 
 std::string short_task(const std::string& task) { return task.substr(0, 8); }

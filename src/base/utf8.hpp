@@ -1,4 +1,4 @@
-// Where a sequence of UTF-8 begins, how long it is, and whether it is one.
+// Where a sequence of UTF-8 begins, how long it is, whether it is one; and cutting between them.
 #pragma once
 
 #include <cstddef>
@@ -53,6 +53,17 @@ constexpr bool is_utf8(std::string_view text) {
     at += sequence.bytes;
   }
   return true;
+}
+
+// The first bytes of a text, at most so many, and not a part of a character.
+constexpr std::string_view utf8_prefix(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return text;
+  constexpr std::size_t kLongestPart = 3;
+  for (std::size_t part = 0; part <= kLongestPart && part <= longest; ++part) {
+    const std::size_t end = longest - part;
+    if ((byte_at(text, end) & 0xC0U) != 0x80U) return text.substr(0, end);
+  }
+  return text.substr(0, longest);  // no UTF-8
 }
 
 }  // namespace tiffany::detail

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.hpp"
 #include "tiffany/base/hash.hpp"
 
 namespace tiffany::detail {
@@ -14,9 +15,7 @@ namespace tiffany::detail {
 inline std::string excerpt(std::string_view text) {
   constexpr std::size_t kShown = 120;
   if (text.size() <= kShown) return std::string(text);
-  std::size_t end = kShown;  // not within a character
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " bytes)";
+  return std::string(utf8_prefix(text, kShown)) + "... (" + std::to_string(text.size()) + " bytes)";
 }
 
 // Sixteen digits.

@@ -96,9 +96,8 @@ void make_recordable_sentence(std::string& sentence) {
     sentence = std::move(good);
   }
   if (sentence.size() <= kLongestReason) return;
-  std::size_t end = kLongestReason;
-  while (end > 0 && (byte_at(sentence, end) & 0xC0) == 0x80) --end;  // not inside of a character
-  sentence.replace(end, std::string::npos, "...");
+  sentence.resize(utf8_prefix(sentence, kLongestReason).size());
+  sentence += "...";
 }
 
 }  // namespace tiffany::detail

@@ -27,12 +27,8 @@ std::int64_t wall_us() noexcept {
   return wall ? *wall : scheduler_ns() / 1000;
 }
 
-// Cut where a character begins.
 std::string_view cut(std::string_view text) noexcept {
-  if (text.size() <= kLongestMessage) return text;
-  std::size_t end = kLongestMessage;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
+  return tiffany::detail::utf8_prefix(text, kLongestMessage);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "plan/reader.hpp"
+#include "base/utf8.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -90,9 +91,7 @@ void Reader::complain(const Node& at, std::string sentence) {
   constexpr std::size_t kLongestSentence = 1'000;
   if (full()) return;
   if (sentence.size() > kLongestSentence) {
-    std::size_t end = kLongestSentence;
-    while (end > 0 && (static_cast<unsigned char>(sentence[end]) & 0xC0) == 0x80) --end;
-    sentence.resize(end);
+    sentence.resize(tiffany::detail::utf8_prefix(sentence, kLongestSentence).size());
     sentence += "...";
   }
   mistakes_.push_back({at.line, at.column, std::move(sentence)});

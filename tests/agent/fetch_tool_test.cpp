@@ -123,6 +123,13 @@ TEST_F(FetchToolTest, OnlyTextIsReadAndOnlySoMuchOfIt) {
   const ToolAnswer large = fetch("http://127.0.0.1:PORT/");
   EXPECT_LT(large.text.size(), 50'000U);
   EXPECT_TRUE(has(large.text, "(there is more, which was not read)"));
+  std::string chinese;
+  while (chinese.size() < 300'000) chinese += "\u4e2d";
+  server_.answer = answer_of(200, kText, chinese);
+  const std::string read = fetch("http://127.0.0.1:PORT/").text;
+  EXPECT_GT(read.size(), 49'000U) << "text without a blank is text, too";
+  EXPECT_TRUE(read.starts_with("\u4e2d\u4e2d"));
+  EXPECT_TRUE(has(read, "\u4e2d\n(there is more, which was not read)"));
   server_.answer = answer_of(404, kText, "not here");
   const ToolAnswer missing = fetch("http://127.0.0.1:PORT/");
   EXPECT_EQ(missing.text, "The server answered 404.\nnot here");
