@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 class WhatIfTest : public testing::Test, public AgentWorld {
  protected:
-  // A run with a rejection, a conflict that is not mended at first, a call that is turned down and one that fails, up to the
-  // second approval.
+  // A run with a rejection, a conflict that is not mended at first, a call that is turned down and
+  // one that fails, up to the second approval.
   RecordedRun eventful_run() {
     model.replies = {calls("fly"),
                      calls("write"),
