@@ -218,6 +218,10 @@ export type Token = {
   token: string;
 };
 
+export type MakePrompt = {
+  arguments?: Record<string, string>;
+};
+
 export type Skills = {
   skills: Array<{
     name: string;

@@ -226,6 +226,8 @@ Task<http::Response> create_schedule(ApiCall& call);
 Task<http::Response> show_schedule(ApiCall& call);
 Task<http::Response> tell_schedule(ApiCall& call);
 Task<http::Response> remove_schedule(ApiCall& call);
+Task<http::Response> make_prompt(ApiCall& call);
+Task<http::Response> read_resource(ApiCall& call);
 Task<http::Response> list_skills(ApiCall& call);
 Task<http::Response> list_memory(ApiCall& call);
 Task<http::Response> show_note(ApiCall& call);

@@ -107,6 +107,11 @@ constexpr std::array kRoutes{
     Route{"DELETE", "/rules/{rule}", kOperate, true, "Removes such a rule: the call asks again", "",
           "", "Done", calls::remove_rule},
 
+    Route{"POST", "/prompts/{name}", kLook, false,
+          "A prompt of the program, or a skill, as messages for a model", "", "MakePrompt", "Any",
+          calls::make_prompt},
+    Route{"GET", "/resource", kLook, false, "What the program shows at an address", "uri", "",
+          "Any", calls::read_resource},
     Route{"GET", "/skills", kLook, false,
           "Skills of agents, and how often each was read since the daemon began", "", "", "Skills",
           calls::list_skills},

@@ -54,6 +54,9 @@ class Cli {
   std::string at_;  // " --socket PATH", when it was given
 };
 
+// Whether an exception of that type is a mistake of the program: std::logic_error and what the
+// standard derives from it, and std::bad_alloc and its like.
+bool tells_of_mistake(const std::string& type);
 // The exit status of a command that has waited for the task: by its status, and for one that failed
 // by the type of what it threw.
 Task<int> end_by_log(Cli& cli, Json task);

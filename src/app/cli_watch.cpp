@@ -263,8 +263,7 @@ static int end_of_task(const Json& task) {
   return ends::kFailed;
 }
 
-// std::logic_error and what the standard derives from it, and std::bad_alloc and its like.
-static bool tells_of_mistake(const std::string& type) {
+bool tells_of_mistake(const std::string& type) {
   constexpr std::array<std::string_view, 6> kMistakes{"std::logic_error",  "std::invalid_argument",
                                                       "std::domain_error", "std::length_error",
                                                       "std::out_of_range", "std::future_error"};

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "app/mcp_app_tools.hpp"
+#include "app/mcp_prompts.hpp"
+#include "app/mcp_resources.hpp"
 #include "app/mcp_tasks.hpp"
 #include "tiffany/base/error.hpp"
 
@@ -19,19 +21,39 @@ constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCap
 constexpr std::string_view kServerKey = "io.modelcontextprotocol/serverInfo";
 constexpr std::string_view kTasksKey = "io.modelcontextprotocol/tasks";
 constexpr std::string_view kCached = "\"ttlMs\":3600000,\"cacheScope\":\"public\"";
+// Of what tasks do, and of what only those may see who may ask.
+constexpr std::string_view kFresh = "\"ttlMs\":1000,\"cacheScope\":\"private\"";
+constexpr std::string_view kOwn = "\"ttlMs\":60000,\"cacheScope\":\"private\"";
 constexpr std::string_view kInstructions =
     "Long work as durable tasks: submit starts one and gives its id, wait and get look at it, also "
     "after this server, the client or the machine was restarted. Keep the id.";
 
-bool known_to_handshake_era(std::string_view method) noexcept {
-  constexpr std::array<std::string_view, 4> kMethods{"initialize", "ping", "tools/list",
-                                                     "tools/call"};
-  return std::ranges::find(kMethods, method) != kMethods.end();
-}
-bool known_to_modern_era(std::string_view method) noexcept {
-  constexpr std::array<std::string_view, 6> kMethods{
-      "server/discover", "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel"};
-  return std::ranges::find(kMethods, method) != kMethods.end();
+enum class Era { both, handshake, modern };
+struct KnownMethod {
+  std::string_view name;
+  Era era;
+  bool watches = false;  // only where there are subscriptions
+};
+constexpr std::array kMethods{KnownMethod{"initialize", Era::handshake},
+                              KnownMethod{"ping", Era::handshake},
+                              KnownMethod{"server/discover", Era::modern},
+                              KnownMethod{"tools/list", Era::both},
+                              KnownMethod{"tools/call", Era::both},
+                              KnownMethod{"resources/list", Era::both},
+                              KnownMethod{"resources/templates/list", Era::both},
+                              KnownMethod{"resources/read", Era::both},
+                              KnownMethod{"resources/subscribe", Era::handshake, true},
+                              KnownMethod{"resources/unsubscribe", Era::handshake, true},
+                              KnownMethod{"prompts/list", Era::both},
+                              KnownMethod{"prompts/get", Era::both},
+                              KnownMethod{"completion/complete", Era::both},
+                              KnownMethod{"tasks/get", Era::modern},
+                              KnownMethod{"tasks/update", Era::modern},
+                              KnownMethod{"tasks/cancel", Era::modern}};
+
+// For caches, of which the handshake era knows nothing.
+std::string hints(const McpAsker& asker, std::string_view members) {
+  return asker.modern ? "," + std::string(members) : "";
 }
 
 // As JSON; empty for everything that is no token, which is no reason to refuse the request.
@@ -83,9 +105,7 @@ McpAsker McpEngine::asker_of(const RpcMessage& message, const std::string& versi
     if (message.method == "initialize" || message.method == "ping" || !version.empty()) {
       return asker;
     }
-    if (!known_to_handshake_era(message.method) && !known_to_modern_era(message.method)) {
-      return asker;
-    }
+    if (!knows(message.method, false) && !knows(message.method, true)) return asker;
     throw RpcFailure{rpc::kBadParams,
                      "Nothing says which version of MCP this is: send initialize "
                      "first, or \"" +
@@ -105,9 +125,14 @@ McpAsker McpEngine::asker_of(const RpcMessage& message, const std::string& versi
   return asker;
 }
 
+bool McpEngine::knows(std::string_view method, bool modern) const noexcept {
+  const auto* const found = std::ranges::find(kMethods, method, &KnownMethod::name);
+  if (found == kMethods.end() || (found->watches && watched_ == nullptr)) return false;
+  return found->era == Era::both || (found->era == Era::modern) == modern;
+}
+
 void McpEngine::require_method(const RpcMessage& message, const McpAsker& asker) const {
-  const bool known =
-      asker.modern ? known_to_modern_era(message.method) : known_to_handshake_era(message.method);
+  const bool known = knows(message.method, asker.modern);
   if (known && message.method.starts_with("tasks/") && !asker.tasks) {
     refuse_without_tasks(quoted_json(message.method));
   }
@@ -129,22 +154,25 @@ std::optional<std::string> McpEngine::answer_at_once(const RpcMessage& message,
                                                      const McpAsker& asker) const {
   if (message.method == "initialize") {
     return "{\"protocolVersion\":" + quoted_json(version_for(message)) +
-           ",\"capabilities\":{\"tools\":{}},\"serverInfo\":" + server_info() +
+           ",\"capabilities\":" + capabilities(false) + ",\"serverInfo\":" + server_info() +
            ",\"instructions\":" + quoted_json(kInstructions) + "}";
   }
   if (message.method == "ping") return "{}";
   if (message.method == "server/discover") {
     return result_text(asker, "\"supportedVersions\":[" + quoted_json(kModernMcp) +
-                                  "],\"capabilities\":{\"tools\":{},\"extensions\":{" +
-                                  quoted_json(kTasksKey) + ":{}}},\"instructions\":" +
-                                  quoted_json(kInstructions) + "," + std::string(kCached));
+                                  "],\"capabilities\":" + capabilities(true) +
+                                  ",\"instructions\":" + quoted_json(kInstructions) + "," +
+                                  std::string(kCached));
   }
   if (message.method == "tools/list") {
     if (message.params.has("cursor")) {
       throw RpcFailure{rpc::kBadParams, "All tools are on the first page: there is no cursor."};
     }
-    const std::string cached = asker.modern ? "," + std::string(kCached) : "";
-    return result_text(asker, "\"tools\":" + mcp_tool_list(door_.app(), with_approvals_) + cached);
+    return result_text(
+        asker, "\"tools\":" + mcp_tool_list(door_.app(), with_approvals_) + hints(asker, kCached));
+  }
+  if (message.method == "resources/templates/list") {
+    return result_text(asker, mcp_resource_templates(door_.app()) + hints(asker, kCached));
   }
   return std::nullopt;
 }
@@ -187,7 +215,22 @@ Task<std::string> McpEngine::answer(const McpCall* call, McpListener* listener) 
 }
 
 Task<std::string> McpEngine::result_of(const McpCall* call, McpListener* listener) const {
-  if (call->message.method.starts_with("tasks/")) co_return co_await about_task(call);
+  const std::string& method = call->message.method;
+  const RawObject& params = call->message.params;
+  if (method.starts_with("tasks/")) co_return co_await about_task(call);
+  if (method.starts_with("resources/")) co_return co_await about_resources(call);
+  if (method == "prompts/list") {
+    const std::string prompts = co_await list_mcp_prompts(door_);
+    co_return result_text(call->asker, prompts + hints(call->asker, kOwn));
+  }
+  if (method == "prompts/get") {
+    std::string prompt = co_await get_mcp_prompt(door_, params);
+    co_return result_text(call->asker, std::move(prompt));
+  }
+  if (method == "completion/complete") {
+    std::string values = co_await complete_for_mcp(door_, params);
+    co_return result_text(call->asker, std::move(values));
+  }
   std::string arguments = call->message.params.raw("arguments", "{}");
   if (call->of_app != nullptr) co_return co_await call_of_app(call, std::move(arguments), listener);
   if (call->asker.tasks && call->tool->name == "submit") {
@@ -211,6 +254,31 @@ Task<std::string> McpEngine::about_task(const McpCall* call) const {
     said = co_await update_mcp_task(door_, params, asks);
   }
   co_return result_text(call->asker, std::move(said));
+}
+
+Task<std::string> McpEngine::about_resources(const McpCall* call) const {
+  const RawObject& params = call->message.params;
+  if (call->message.method == "resources/list") {
+    const std::string page = co_await list_mcp_resources(door_, params);
+    co_return result_text(call->asker, page + hints(call->asker, kFresh));
+  }
+  if (params.text("uri").empty()) {
+    throw RpcFailure{rpc::kBadParams, call->message.method + " has a string uri."};
+  }
+  if (call->message.method != "resources/read") co_return co_await watch(call);
+  const std::string contents =
+      co_await read_mcp_resource(door_, params.text("uri"), call->asker.modern);
+  co_return result_text(call->asker, contents + hints(call->asker, kFresh));
+}
+
+Task<std::string> McpEngine::watch(const McpCall* call) const {
+  std::string uri = call->message.params.text("uri");
+  if (call->message.method == "resources/subscribe") {
+    co_await watched_->add(std::move(uri));
+  } else {
+    watched_->remove(uri);
+  }
+  co_return "{}";
 }
 
 // A client that knows tasks gets a handle, which is on disk by then.
@@ -240,7 +308,7 @@ Task<std::string> McpEngine::call_of_app(const McpCall* call, std::string argume
       co_return result_text(call->asker, mcp_task_handle(task), "task");
     }
     McpProgress progress(door_, listener, call->progress_token);
-    std::string members = co_await wait_for_app_tool(progress, task);
+    std::string members = co_await wait_for_app_tool(door_, progress, task);
     co_return result_text(call->asker, std::move(members));
   } catch (const CliFailure& failure) {
     why = failure.sentence;
@@ -249,6 +317,14 @@ Task<std::string> McpEngine::call_of_app(const McpCall* call, std::string argume
 }
 
 // ---- Texts ----
+
+std::string McpEngine::capabilities(bool modern) const {
+  std::string text = "{\"tools\":{},\"resources\":{";
+  if (watched_ != nullptr && !modern) text += "\"subscribe\":true";
+  text += "},\"prompts\":{},\"completions\":{}";
+  if (modern) text += ",\"extensions\":{" + quoted_json(kTasksKey) + ":{}}";
+  return text + "}";
+}
 
 std::string McpEngine::server_info() const {
   return "{\"name\":" + quoted_json(door_.app().name()) +

@@ -10,6 +10,7 @@
 
 #include "app/mcp_door.hpp"
 #include "app/mcp_message.hpp"
+#include "app/mcp_subscriptions.hpp"
 #include "app/mcp_tools.hpp"
 
 namespace tiffany::app {
@@ -46,8 +47,10 @@ struct McpCall {
 
 class McpEngine {
  public:
-  // The door outlives the engine, and the engine its calls.
-  McpEngine(McpDoor& door, bool with_approvals) : door_(door), with_approvals_(with_approvals) {}
+  // The door outlives the engine, and the engine its calls. `watched` is where subscriptions are
+  // kept; null: there are none.
+  McpEngine(McpDoor& door, bool with_approvals, McpSubscriptions* watched = nullptr)
+      : door_(door), with_approvals_(with_approvals), watched_(watched) {}
 
   // `version`: that a handshake has chosen; empty: none was made. RpcFailure.
   McpAsker asker_of(const RpcMessage& message, const std::string& version) const;
@@ -65,7 +68,11 @@ class McpEngine {
   Task<std::string> result_of(const McpCall* call, McpListener* listener) const;
 
  private:
+  bool knows(std::string_view method, bool modern) const noexcept;
+  std::string capabilities(bool modern) const;
   Task<std::string> about_task(const McpCall* call) const;
+  Task<std::string> about_resources(const McpCall* call) const;
+  Task<std::string> watch(const McpCall* call) const;
   Task<std::string> submit_as_task(const McpCall* call, std::string arguments) const;
   Task<std::string> call_of_app(const McpCall* call, std::string arguments,
                                 McpListener* listener) const;
@@ -75,6 +82,7 @@ class McpEngine {
 
   McpDoor& door_;
   bool with_approvals_;
+  McpSubscriptions* watched_;
 };
 
 }  // namespace tiffany::app

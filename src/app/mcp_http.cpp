@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/mcp_app_tools.hpp"
 #include "app/mcp_engine.hpp"
 #include "serve/comma_list.hpp"
 #include "tiffany/base/base64.hpp"
@@ -29,6 +30,9 @@ class ApiDoor final : public McpDoor {
   Task<Json> post(std::string path, std::string body) override {
     return shield(ask("POST", std::move(path), std::move(body)));
   }
+  Task<std::string> bytes(std::string path) override {
+    return ask_text("GET", std::move(path), "");
+  }
   const App& app() const noexcept override { return api_.parts.app; }
   std::string command(const std::string& words) const override {
     return api_.parts.app.name() + " " + words;
@@ -36,11 +40,15 @@ class ApiDoor final : public McpDoor {
 
  private:
   Task<Json> ask(std::string method, std::string path, std::string body) {
+    const std::string text = co_await ask_text(std::move(method), std::move(path), std::move(body));
+    co_return Json::parse(text);
+  }
+  Task<std::string> ask_text(std::string method, std::string path, std::string body) {
     http::Request request(std::move(method), std::string(kApi) + path);
     request.body = std::move(body);
-    const Response answer = co_await api_.ask(request, who_);
+    Response answer = co_await api_.ask(request, who_);
     if (answer.status < 200 || answer.status > 299) throw failure_of(answer);
-    co_return Json::parse(answer.body);
+    co_return std::move(answer.body);
   }
   Api& api_;
   Principal who_;
@@ -114,11 +122,34 @@ void require_same(const http::Request& request, std::string_view name, const std
 void require_headers(const http::Request& request, const RpcMessage& message) {
   require_same(request, "mcp-protocol-version", version_in_meta(message));
   require_same(request, "mcp-method", message.method);
-  if (message.method == "tools/call") {
+  if (message.method == "tools/call" || message.method == "prompts/get") {
     require_same(request, "mcp-name", message.params.text("name"));
+  } else if (message.method == "resources/read") {
+    require_same(request, "mcp-name", message.params.text("uri"));
   } else if (message.method == "tasks/get" || message.method == "tasks/update" ||
              message.method == "tasks/cancel") {
     require_same(request, "mcp-name", message.params.text("taskId"));
+  }
+}
+
+// Arguments that a tool wants in headers, too, are the same there, and not there when they are not
+// in the message.
+void require_argument_headers(const http::Request& request, const RpcMessage& message,
+                              const App& app) {
+  if (message.method != "tools/call") return;
+  const App::Tool* const tool = tool_of_app(app, message.params.text("name"));
+  if (tool == nullptr) return;
+  const RawObject arguments = message.params.object("arguments");
+  for (const auto& [argument, header] : tool->headers) {
+    const std::string name = "mcp-param-" + header;
+    const JsonKind kind = arguments.kind(argument).value_or(JsonKind::null);
+    if (kind != JsonKind::null) {
+      const bool text = kind == JsonKind::string;
+      require_same(request, name, text ? arguments.text(argument) : arguments.raw(argument));
+    } else if (request.headers.has(name)) {
+      throw RpcFailure{rpc::kBadHeader,
+                       "The header " + name + " is there, and the argument " + argument + " not."};
+    }
   }
 }
 
@@ -207,7 +238,10 @@ class McpExchange final : public McpListener {
     bool modern = false;
     try {
       modern = !version_in_meta(message).empty();
-      if (modern) require_headers(exchange_.request(), message);
+      if (modern) {
+        require_headers(exchange_.request(), message);
+        require_argument_headers(exchange_.request(), message, door_.app());
+      }
       McpAsker asker = engine_.asker_of(message, header_version());
       engine_.require_method(message, asker);
       return asker;

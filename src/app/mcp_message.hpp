@@ -25,6 +25,7 @@ inline constexpr int kNoMethod = -32601;
 inline constexpr int kBadParams = -32602;
 inline constexpr int kInternal = -32603;
 inline constexpr int kTooMany = -32000;
+inline constexpr int kNoResource = -32002;  // of the handshake era; later it is kBadParams
 inline constexpr int kBadHeader = -32020;
 inline constexpr int kNoCapability = -32021;
 inline constexpr int kNoVersion = -32022;

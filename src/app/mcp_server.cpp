@@ -20,6 +20,7 @@ Task<void> McpServer::run() {
   try {
     co_await scope(report_failures, [&](Scope& calls) -> Task<void> {
       calls_ = &calls;
+      watching_ = calls.spawn(tell_of_changes, this);
       co_await read_all(calls);
     });
   } catch (const ScopeCancelled&) {
@@ -47,6 +48,7 @@ Task<void> McpServer::read_all(Scope& calls) {
 }
 
 void McpServer::end_waits() {
+  watching_.cancel("the input has ended");
   for (auto each = running_.begin(); each != running_.end();) {
     if (!each->second.call->what.waits()) {
       ++each;
@@ -177,6 +179,21 @@ Task<void> McpServer::run_call(McpServer* server, CallPtr call) {
   server->running_.erase(found);
   if (call->telling) co_await call->telling.outcome();  // nothing is told behind the answer
   co_await server->reply(call->batch, std::move(answer));
+}
+
+Task<void> McpServer::tell_of_changes(McpServer* server) {
+  for (;;) {
+    const std::vector<std::string> changed = co_await server->watched_.changed();
+    for (const std::string& uri : changed) {
+      // By a task of its own, so that the end leaves no half of a line.
+      Handle<void> telling = server->calls_->spawn(
+          say_beside, server,
+          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{"
+          "\"uri\":" +
+              quoted_json(uri) + "}}");
+      co_await telling.outcome();
+    }
+  }
 }
 
 Task<void> McpServer::Call::tell(std::string notification) {

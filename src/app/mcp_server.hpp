@@ -22,7 +22,10 @@ class McpServer {
   static constexpr std::size_t kMostCalls = 64;  // at a time, and messages in a batch
 
   McpServer(McpDoor& door, ByteStream& in, ByteStream& out, bool with_approvals)
-      : engine_(door, with_approvals), lines_(in, kLongestMessage), out_(out) {}
+      : watched_(door),
+        engine_(door, with_approvals, &watched_),
+        lines_(in, kLongestMessage),
+        out_(out) {}
 
   // Until the input ends or nobody reads the output. Waits of clients are then given up, and other
   // calls have a few seconds to be answered. Tasks go on.
@@ -61,12 +64,14 @@ class McpServer {
   CallPtr cancelled_by(const RpcMessage& message);
 
   static Task<void> run_call(McpServer* server, CallPtr call);
+  static Task<void> tell_of_changes(McpServer* server);
   static Task<void> say_beside(McpServer* server, std::string message);
 
   // Writes an answer, or adds it to its batch. An empty one counts as answered.
   Task<void> reply(BatchPtr batch, std::string answer);
   Task<void> say(std::string message);
 
+  McpSubscriptions watched_;
   McpEngine engine_;
   McpLines lines_;
   ByteStream& out_;
@@ -75,6 +80,7 @@ class McpServer {
   Mutex writing_;
   bool gone_ = false;  // nobody reads the output
   Scope* calls_ = nullptr;
+  Handle<void> watching_{};
 };
 
 }  // namespace tiffany::app

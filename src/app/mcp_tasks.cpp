@@ -1,5 +1,6 @@
 #include "app/mcp_tasks.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -85,10 +86,40 @@ std::string question_text(const Json& task, const Json& wait, const Json& view) 
          ". Is the answer yes?";
 }
 
+// The type of the exception that ended a task; the record is among the last.
+Task<std::string> thrown_by(McpDoor& door, Json task) {
+  constexpr std::int64_t kLast = 100;
+  const std::int64_t after = std::max<std::int64_t>(0, task["records"].number() - kLast);
+  std::string path = "/tasks/" + task["id"].text() +
+                     "/records?type=TaskAbort&limit=" + std::to_string(kLast) +
+                     "&after=" + std::to_string(after);
+  const Json page = co_await door.get(std::move(path));
+  const auto& records = page["records"].elements();
+  co_return records.empty() ? "" : records.back()["thrown"].text();
+}
+
 Task<Json> view_for_questions(McpDoor& door, Json task) {
   RpcFailure failed;
   try {
     co_return co_await mcp_task_view(door, std::move(task));
+  } catch (const CliFailure& failure) {
+    failed = protocol_failure(failure);
+  }
+  throw RpcFailure(failed);
+}
+
+// Why a task can give no result although nobody refused one: its program has a mistake, does not
+// agree with its log, or its log is damaged. Empty: it can, or has failed as tools do.
+Task<std::string> what_is_broken(McpDoor& door, Json task) {
+  const std::string& status = task["status"].text();
+  if (status == "diverged" || status == "quarantined") {
+    co_return "The task is " + status + ": " + task["detail"].text();
+  }
+  if (status != "failed") co_return "";
+  RpcFailure failed;
+  try {
+    const std::string thrown = co_await thrown_by(door, task);
+    co_return tells_of_mistake(thrown) ? task["detail"].text() : "";
   } catch (const CliFailure& failure) {
     failed = protocol_failure(failure);
   }
@@ -151,6 +182,12 @@ Task<std::string> get_mcp_task(McpDoor& door, RawObject params, bool asks) {
   if (status == "cancelled") {
     co_return handle_members(task, "cancelled", task["detail"].text(), now);
   }
+  const std::string broken = co_await what_is_broken(door, task);
+  if (!broken.empty()) {
+    co_return handle_members(task, "failed", broken, now) +
+        ",\"error\":{\"code\":" + std::to_string(rpc::kInternal) +
+        ",\"message\":" + quoted_json(broken) + "}";
+  }
   if (status != "completed" && status != "failed") {
     std::string questions;
     if (asks) questions = co_await questions_of(door, task);
@@ -161,7 +198,7 @@ Task<std::string> get_mcp_task(McpDoor& door, RawObject params, bool asks) {
   }
   const bool of_app = tool_of_app(door.app(), task["type"].text()) != nullptr;
   const std::string result =
-      of_app ? app_tool_result(task) : mcp_tool_result(task.raw(), status == "failed");
+      of_app ? app_tool_result(door.app(), task) : mcp_tool_result(task.raw(), status == "failed");
   co_return handle_members(task, "completed", "", now) +
       ",\"result\":{\"resultType\":\"complete\"," + result + "}";
 }

@@ -13,8 +13,8 @@ namespace tiffany::app {
 // is no such task, kInternal with the sentence of the command line when no daemon answers.
 
 // Of tasks/get. A task that has failed is completed, with a result that says so: the extension has
-// `failed` for errors of the protocol. With `asks`, what waits for a yes or a no of a person is
-// `input_required`, by the id of its promise.
+// `failed` for errors of the protocol, which are here mistakes of the program. With `asks`, what
+// waits for a yes or a no of a person is `input_required`, by the id of its promise.
 Task<std::string> get_mcp_task(McpDoor& door, RawObject params, bool asks);
 // Of tasks/cancel. Does not wait for the end of the task.
 Task<std::string> cancel_mcp_task(McpDoor& door, RawObject params);

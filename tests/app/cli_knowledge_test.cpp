@@ -55,6 +55,26 @@ class CliKnowledge : public ::testing::Test {
   std::unique_ptr<DaemonProcess> daemon_;
 };
 
+TEST_F(CliKnowledge, ASkillIsAPromptOfMcpClients) {
+  serve();
+  ASSERT_TRUE(daemon_->running()) << daemon_->said();
+  const std::string asks =
+      R"('{"jsonrpc":"2.0","id":0,"method":"initialize",)"
+      R"("params":{"protocolVersion":"2025-11-25"}}' )"
+      R"('{"jsonrpc":"2.0","id":1,"method":"prompts/list"}' )"
+      R"('{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"release"}}' )"
+      R"('{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"release",)"
+      R"("arguments":{"a":"b"}}}')";
+  const std::string said = run_shell("printf '%s\\n' " + asks + " | " + DEPOT + " --socket " +
+                                     data_.path() + "/tiffany.sock mcp")
+                               .out;
+  EXPECT_TRUE(has(said, R"({"name":"release","description":"How a release is made."}]})")) << said;
+  EXPECT_TRUE(has(said, R"("messages":[{"role":"user","content":{"type":"text","text":)"
+                        R"("Count first.)"))
+      << said;
+  EXPECT_TRUE(has(said, R"("id":3,"error":{"code":-32602)")) << said;
+}
+
 TEST_F(CliKnowledge, AnAgentReadsASkillRunsACommandAndRemembersAndPeopleSeeIt) {
   serve();
   ASSERT_TRUE(daemon_->running()) << daemon_->said();

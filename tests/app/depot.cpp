@@ -140,6 +140,23 @@ int main(int count, char** arguments) {
   app.durable("counter", 1, counter).durable("errs", 1, mistaken);
   app.durable("stays", 1, stays);
   app.durable("naps", 1, naps).durable("two", 1, two_decide).durable("parent", 1, parent);
+  app.prompt("explain", "Explains an order.",
+             {{"order", "its number"},
+              App::PromptArgument("tone", "how", {"friendly", "formal"}).optional()},
+             [](const App::Texts& given) {
+               if (given.at("order") == "none") throw std::runtime_error("There is no such order.");
+               return "Explain order " + given.at("order") + ".";
+             });
+  app.resource("depot://stock", "What is there.", [](const App::Texts&) { return "7 boxes"; });
+  app.resource("depot://shelves/{shelf}", "One shelf.", [](const App::Texts& in) {
+    if (in.at("shelf") == "none") throw std::runtime_error("There is no such shelf.");
+    return Content::image(std::string(1, '\0') + in.at("shelf"), "application/octet-stream");
+  });
+  if (is_set("DEPOT_HEADERS")) {
+    app.tool_schema("greet", R"({"type":"object","properties":{
+      "who":{"type":"string","x-mcp-header":"Who"},
+      "times":{"type":"integer","x-mcp-header":"Times"}}})");
+  }
   app.intercept(std::make_shared<Guard>());
   if (is_set("DEPOT_CIRCLE")) app.with("circle", circle);
   return app.main(count, arguments);

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import readline from 'node:readline';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import * as oldHttp from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -44,6 +45,42 @@ async function progress(call) {
   }, -1);
 }
 
+// Resources, prompts and completion, which are the same in both eras.
+async function readEverything(client, id) {
+  const uri = `tiffany://tasks/${id}`;
+  const { resources } = await client.listResources();
+  const listed = resources.map((each) => each.uri);
+  assert.ok(listed.includes(uri) && listed.includes('test://static-text'), `${listed}`);
+  const { contents } = await client.readResource({ uri });
+  assert.equal(JSON.parse(contents[0].text).id, id);
+  const log = await client.readResource({ uri: `${uri}/log` });
+  assert.ok(JSON.parse(log.contents[0].text).records.length > 1);
+  await assert.rejects(client.readResource({ uri: 'test://nowhere' }));
+  const { resourceTemplates } = await client.listResourceTemplates();
+  assert.ok(resourceTemplates.some((each) => each.uriTemplate === 'tiffany://tasks/{task}/diff'));
+  const found = await client.complete({
+    ref: { type: 'ref/resource', uri: 'tiffany://tasks/{task}' },
+    argument: { name: 'task', value: id.slice(0, 10) },
+  });
+  assert.deepEqual(found.completion.values, [id]);
+  const { prompts } = await client.listPrompts();
+  assert.ok(prompts.some((each) => each.name === 'test_simple_prompt'));
+  const prompt = await client.getPrompt({
+    name: 'test_prompt_with_arguments',
+    arguments: { arg1: 'one', arg2: 'two' },
+  });
+  assert.match(prompt.messages[0].content.text, /arg1='one', arg2='two'/);
+  const picture = await client.callTool({ name: 'test_image_content', arguments: {} });
+  assert.equal(picture.content[0].mimeType, 'image/png');
+}
+
+// A client is told that a task has changed.
+async function subscribed(client, schema, change) {
+  const told = new Promise((resolve) => client.setNotificationHandler(schema, resolve));
+  const id = await change();
+  assert.equal((await told).params.uri, `tiffany://tasks/${id}`);
+}
+
 // ---- The handshake era ----
 
 async function oldEra(name, transport) {
@@ -59,6 +96,15 @@ async function oldEra(name, transport) {
   await killDaemon();
   const ended = await call('wait', { task: started.id });
   assert.equal(ended.result, `computed ${name}`);
+  await readEverything(client, started.id);
+  if (name === 'stdio') {
+    await subscribed(client, ResourceUpdatedNotificationSchema, async () => {
+      const { id } = await call('submit', job(600, 'watched'));
+      await client.subscribeResource({ uri: `tiffany://tasks/${id}` });
+      await call('cancel', { task: id });
+      return id;
+    });
+  }
   const long = await call('submit', job(600, 'x'));
   await call('cancel', { task: long.id, reason: 'enough' });
   assert.equal((await call('wait', { task: long.id })).status, 'cancelled');
@@ -160,6 +206,13 @@ async function newEra(name, transport, mode) {
   assert.equal(outcome.status, 'completed', JSON.stringify(outcome));
   assert.equal(outcome.result.content[0].text, `computed ${name}`);
   assert.equal((await pollToEnd(dispatch, taskId)).status, 'completed');
+  await readEverything(client, taskId);
+  const heard = [];
+  await client.callTool(
+    { name: 'test_tool_with_progress', arguments: {} },
+    { onprogress: (each) => heard.push(each) },
+  );
+  assert.ok(heard.length >= 2, JSON.stringify(heard));
   // A question to a person.
   const asked = await session.callTool('confirm_delete', { filename: `${name}.txt` });
   const answered = (await asked.settle()).outcome;

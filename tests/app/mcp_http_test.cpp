@@ -21,7 +21,8 @@ TEST_F(McpHttp, TheHandshakeEraNeedsNoSession) {
   EXPECT_EQ(hello.status, 200);
   EXPECT_EQ(hello.headers.find("content-type"), "application/json");
   EXPECT_FALSE(hello.headers.has("mcp-session-id"));
-  EXPECT_TRUE(has(hello.body, R"("protocolVersion":"2025-06-18","capabilities":{"tools":{}})"))
+  EXPECT_TRUE(has(hello.body,
+                  R"("protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{})"))
       << hello.body;
   const Headers version{{"mcp-protocol-version", "2025-06-18"}};
   const http::Response told =
@@ -38,7 +39,7 @@ TEST_F(McpHttp, TheHandshakeEraNeedsNoSession) {
   EXPECT_TRUE(has(started.body, R"("isError":false)")) << started.body;
   EXPECT_FALSE(has(started.body, "resultType"));
   // A method that is none is an answer like others; only the other era says it in the status, too.
-  const http::Response none = post_message(request_of("resources/list", ""), version);
+  const http::Response none = post_message(request_of("resources/subscribe", ""), version);
   EXPECT_EQ(none.status, 200);
   EXPECT_TRUE(has(none.body, R"("code":-32601)")) << none.body;
   // Without the header it is the version that did not know it, and had batches.

@@ -29,6 +29,7 @@ class FakeDoor final : public app::McpDoor {
     co_return app::Json::parse(task);
   }
   Task<app::Json> post(std::string, std::string) override { co_return app::Json(); }
+  Task<std::string> bytes(std::string) override { co_return ""; }
   const App& app() const noexcept override { return app_; }
   std::string command(const std::string& words) const override { return "fake " + words; }
   std::string task = R"({"id":"1","type":"x","status":"running","records":2})";

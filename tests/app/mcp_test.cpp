@@ -14,7 +14,8 @@ class Mcp : public McpTest {};
 TEST_F(Mcp, TheHandshakeEraIsAnsweredByteForByte) {
   EXPECT_EQ(server_.ask(initialize("2025-06-18")),
             R"({"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":)"
-            R"({"tools":{}},"serverInfo":{"name":"depot","version":"1.2.3"},"instructions":)"
+            R"({"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{}},)"
+            R"("serverInfo":{"name":"depot","version":"1.2.3"},"instructions":)"
             R"("Long work as durable tasks: submit starts one and gives its id, wait and get look )"
             R"(at it, also after this server, the client or the machine was restarted. Keep the )"
             R"(id."}})");
@@ -48,9 +49,10 @@ TEST_F(Mcp, TheEraWithoutAHandshakeIsAnsweredByteForByte) {
       server_.ask(R"({"jsonrpc":"2.0","id":"d","method":"server/discover","params":{)" + meta +
                   "}}"),
       R"({"jsonrpc":"2.0","id":"d","result":{"resultType":"complete","supportedVersions":)"
-      R"(["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":)"
-      R"({}}},"instructions":"Long work as durable tasks: )"
-      R"(submit starts one and gives its id, wait and get look at it, also after this server, )"
+      R"(["2026-07-28"],"capabilities":{"tools":{},"resources":{},"prompts":{},"completions":{},)"
+      R"("extensions":{"io.modelcontextprotocol/tasks":{}}},"instructions":"Long work as durable )"
+      R"(tasks: submit starts one and gives its id, wait and get look at it, also after this )"
+      R"(server, )"
       R"(the client or the machine was restarted. Keep the id.","ttlMs":3600000,"cacheScope":)"
       R"("public","_meta":{"io.modelcontextprotocol/serverInfo":)"
       R"({"name":"depot","version":"1.2.3"}}}})");
@@ -96,13 +98,21 @@ TEST_F(Mcp, AClientThatKnowsTasksGetsAHandleWhoseIdIsThatOfTheTask) {
       << done;
   EXPECT_TRUE(has(about("cancel", id), R"("result":{"resultType":"complete","_meta")"));
 
-  const std::string failing =
-      member_of(server_.ask(tool_call("1", "submit", R"({"type":"errs"})", meta)), "taskId");
-  EXPECT_EQ(depot("result --wait " + failing).status, 9);
+  const std::string failing = member_of(
+      server_.ask(tool_call("1", "submit", R"({"type":"fails","arguments":["why"]})", meta)),
+      "taskId");
+  EXPECT_EQ(depot("result --wait " + failing).status, 1);
   const std::string failed = about("get", failing);
   EXPECT_TRUE(has(failed, R"("status":"completed")") && has(failed, R"("isError":true)"))
       << "failed is for errors of the protocol\n"
       << failed;
+  const std::string mistaken =
+      member_of(server_.ask(tool_call("1", "submit", R"({"type":"errs"})", meta)), "taskId");
+  EXPECT_EQ(depot("result --wait " + mistaken).status, 9);
+  const std::string mistake = about("get", mistaken);
+  EXPECT_TRUE(has(mistake, R"("status":"failed")") && has(mistake, R"("error":{"code":-32603,)"))
+      << "a mistake of the program is one\n"
+      << mistake;
   const std::string asking = waiting("mcp");
   EXPECT_TRUE(
       has(about("get", asking), R"("statusMessage":"Waits for promise approval#1: a person says)"))
@@ -158,7 +168,7 @@ TEST_F(Mcp, WhatIsNoRequestIsRefusedAndTheConnectionGoesOn) {
            {R"({"jsonrpc":"2.0","id":true,"method":"ping"})", "-32600"},
            {R"({"jsonrpc":"2.0","id":")" + std::string(300, 'x') + R"(","method":"ping"})",
             "-32600"},
-           {begin + "\"resources/list\"}", "-32601 There is no method"},
+           {begin + "\"logging/setLevel\"}", "-32601 There is no method"},
            {begin + "\"ping\",\"params\":[]}", "-32602"},
            {begin + "\"tools/list\",\"params\":{\"cursor\":\"x\"}}", "-32602"},
            {begin + R"("tools/list","params":{"_meta":{"a":1,"a":2}}})", "-32602"},

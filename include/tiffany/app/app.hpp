@@ -14,11 +14,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "tiffany/app/content.hpp"
 #include "tiffany/base/json_schema.hpp"
 #include "tiffany/base/type_name.hpp"
 #include "tiffany/durable/host.hpp"
@@ -42,7 +45,8 @@ class App {
     std::vector<Argument> described{Argument{std::string(),
                                              std::string(type_name<std::decay_t<As>>()),
                                              json_schema<std::decay_t<As>>()}...};
-    describe(name, std::move(described), std::move(arguments), json_schema<R>());
+    constexpr bool kShown = std::is_same_v<R, Contents> || std::is_same_v<R, Content>;
+    describe(name, std::move(described), std::move(arguments), json_schema<R>(), kShown);
     types().add(std::move(name), version, body, options);
     return *this;
   }
@@ -59,9 +63,46 @@ class App {
   // Tasks of that type as a tool of MCP clients (`mcp`, and /mcp of the daemon), by the name of the
   // type: a client that knows tasks gets a handle, every other one the result, or the id when the
   // task takes long. `about` is for the model. Errc::bad_argument when there is no such type, or a
-  // tool of Tiffany's has that name.
+  // tool of Tiffany's has that name. A result that is a Contents is shown as what it is, pictures
+  // among it; every other one is a text.
   enum class ToolGives { either, result, handle };
   App& tool(const std::string& type, std::string about, ToolGives gives = ToolGives::either);
+  // The JSON Schema of the arguments of a tool, for clients and models, instead of the one that is
+  // made of the types; what is checked are the types. An argument with "x-mcp-header": "Region" is
+  // sent in the header Mcp-Param-Region, too, where it must say the same. Errc::bad_argument when
+  // there is no such tool, for what is no JSON of an object, and for headers that are none.
+  App& tool_schema(const std::string& tool, std::string schema);
+  // What MCP clients are offered besides tools. `make` gets texts by their names, and is run by the
+  // daemon when a client asks: it is quick, for what takes long is a task. What it throws is the
+  // sentence of a refusal. At most 4 MiB.
+  using Texts = std::map<std::string, std::string, std::less<>>;
+  using Making = std::function<Contents(const Texts&)>;
+  class PromptArgument {
+   public:
+    PromptArgument(std::string of, std::string words = {}, std::vector<std::string> some = {})
+        : name(std::move(of)), about(std::move(words)), values(std::move(some)) {}
+    PromptArgument optional() && {
+      required = false;
+      return std::move(*this);
+    }
+    std::string name;
+    std::string about;
+    std::vector<std::string> values;  // that are proposed while a person types; others are taken
+    bool required = true;
+  };
+  // A text that people pick in their client, often as a command with a slash:
+  //   app.prompt("explain", "Explains an order.", {{"order", "its number"}},
+  //              [](const App::Texts& given) { return "Explain order " + given.at("order"); });
+  // The skills of agents are prompts, too. Errc::bad_argument for a name that is taken.
+  App& prompt(std::string name, std::string about, Making make);
+  App& prompt(std::string name, std::string about, std::vector<PromptArgument> arguments,
+              Making make);
+  // Something to read, at an address. A {name} in it stands for one part between slashes:
+  //   app.resource("shop://orders/{id}", "An order.",
+  //                [&](const App::Texts& in) { return orders.at(in.at("id")); });
+  // Errc::bad_argument for an address that is none, is taken, or is of tiffany://.
+  App& resource(std::string uri, std::string about, Making make);
+
   // Run by the daemon when its host is open: a task of the program's own, which is cancelled when
   // the daemon ends. One that fails ends the daemon.
   App& with(std::string name, std::function<Task<void>(Host&)> task);
@@ -93,11 +134,26 @@ class App {
     std::vector<Argument> arguments{};
     std::string result{};  // JSON Schema
     std::vector<Call> calls{};
+    bool shown = false;  // gives Contents
   };
   struct Tool {
     std::string type{};
     std::string about{};
     ToolGives gives = ToolGives::either;
+    std::string schema{};  // of its author; empty: it is made of the types
+    // The arguments that are also in headers, with the names of these.
+    std::vector<std::pair<std::string, std::string>> headers{};
+  };
+  struct Prompt {
+    std::string name{};
+    std::string about{};
+    std::vector<PromptArgument> arguments{};
+    Making make{};
+  };
+  struct Resource {
+    std::string uri{};  // or a template
+    std::string about{};
+    Making make{};
   };
   struct Work {
     std::string name{};
@@ -107,13 +163,15 @@ class App {
   const std::string& version() const noexcept;
   const std::vector<Type>& described() const noexcept;
   const std::vector<Tool>& tools() const noexcept;
+  const std::vector<Prompt>& prompts() const noexcept;
+  const std::vector<Resource>& resources() const noexcept;
   const std::vector<Work>& work() const noexcept;
   const std::shared_ptr<const wal::PayloadCodec>& codec() const noexcept;
   const std::vector<std::shared_ptr<Interceptor>>& interceptors() const noexcept;
 
  private:
   void describe(const std::string& type, std::vector<Argument> arguments,
-                std::vector<std::string> names, std::string result);
+                std::vector<std::string> names, std::string result, bool shown);
   App& add_call(const std::string& type, std::string kind, std::string name, std::string schema);
 
   struct Parts;
