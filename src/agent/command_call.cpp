@@ -156,13 +156,21 @@ std::string text_of_command(const CommandCalled& called) {
   return text;
 }
 
-ToolAnswer answer_of_command(CommandCalled called) {
+ProgramTool::ProgramTool(Manifest manifest, Workshop& workshop)
+    : call_(std::move(manifest), workshop),
+      offer_(offer_of(call_.manifest())),
+      traits_(traits_of(call_.manifest())) {
+  traits_.effect = StepEffect::idempotent;  // a call that is made again attaches to its command
+}
+
+Task<ToolAnswer> ProgramTool::run_words(ToolContext where, std::vector<std::string> words) {
+  CommandCalled called = co_await call_.run(std::move(where), std::move(words));
   ToolAnswer answer(text_of_command(called));
   answer.level = called.end.sandbox_level;
   answer.exit = called.end.code;
   answer.failed = !called.end.ok() || !called.not_taken.empty();
   answer.canvas = std::move(called.canvas);
-  return answer;
+  co_return answer;
 }
 
 Task<void> Workshop::forget(Uuid task) const { co_await remove_whole(place_of(task)); }

@@ -45,9 +45,29 @@ class CommandCall {
   Workshop& workshop_;
 };
 
+// A tool that is a program: it has the words of a call made of the arguments.
+class ProgramTool : public Tool {
+ public:
+  ProgramTool(Manifest manifest, Workshop& workshop);
+  const ToolOffer& offer() const noexcept override { return offer_; }
+  const ToolTraits& traits() const noexcept override { return traits_; }
+  Task<void> stop(ToolContext where) override { co_await call_.stop(std::move(where)); }
+
+ protected:
+  const Manifest& manifest() const noexcept { return call_.manifest(); }
+  Task<CommandCalled> call(ToolContext where, std::vector<std::string> words) {
+    return call_.run(std::move(where), std::move(words));
+  }
+  // The whole answer of a program that prints it.
+  Task<ToolAnswer> run_words(ToolContext where, std::vector<std::string> words);
+
+ private:
+  CommandCall call_;
+  ToolOffer offer_;
+  ToolTraits traits_;
+};
+
 // For the model: what the command printed, and how it ended when it did not end by itself.
 std::string text_of_command(const CommandCalled& called);
-// An answer with that text.
-ToolAnswer answer_of_command(CommandCalled called);
 
 }  // namespace tiffany::agent

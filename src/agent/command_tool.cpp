@@ -10,36 +10,22 @@
 namespace tiffany::agent {
 namespace {
 
-class CommandTool final : public Tool {
+class CommandTool final : public ProgramTool {
  public:
-  CommandTool(Manifest manifest, Workshop& workshop)
-      : call_(std::move(manifest), workshop),
-        offer_(offer_of(call_.manifest())),
-        traits_(traits_of(call_.manifest())) {
-    traits_.effect = StepEffect::idempotent;  // a call that is made again attaches to its command
-  }
-  const ToolOffer& offer() const noexcept override { return offer_; }
-  const ToolTraits& traits() const noexcept override { return traits_; }
+  using ProgramTool::ProgramTool;
   std::string mistake_in(std::string_view arguments) const override {
     try {
-      static_cast<void>(words_for(call_.manifest(), arguments));
+      static_cast<void>(words_for(manifest(), arguments));
     } catch (const Error& error) {
       if (error.code() != Errc::bad_tool) throw;
       return error.what();
     }
     return "";
   }
-  Task<void> stop(ToolContext where) override { co_await call_.stop(std::move(where)); }
   Task<ToolAnswer> run(ToolContext where, std::string arguments) override {
-    std::vector<std::string> words = words_for(call_.manifest(), arguments);
-    CommandCalled called = co_await call_.run(std::move(where), std::move(words));
-    co_return answer_of_command(std::move(called));
+    std::vector<std::string> words = words_for(manifest(), arguments);
+    co_return co_await run_words(std::move(where), std::move(words));
   }
-
- private:
-  CommandCall call_;
-  ToolOffer offer_;
-  ToolTraits traits_;
 };
 
 }  // namespace

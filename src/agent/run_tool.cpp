@@ -41,18 +41,11 @@ Manifest run_manifest(RunOptions options) {
   return manifest;
 }
 
-class RunTool final : public Tool {
+class RunTool final : public ProgramTool {
  public:
-  RunTool(Manifest manifest, Workshop& workshop)
-      : call_(std::move(manifest), workshop),
-        offer_(offer_of(call_.manifest())),
-        traits_(traits_of(call_.manifest())) {
-    traits_.effect = StepEffect::idempotent;  // a call that is made again attaches to its command
-  }
-  const ToolOffer& offer() const noexcept override { return offer_; }
-  const ToolTraits& traits() const noexcept override { return traits_; }
+  using ProgramTool::ProgramTool;
   std::string mistake_in(std::string_view arguments) const override {
-    if (std::string mistake = mistakes_in_call(offer_, arguments); !mistake.empty()) {
+    if (std::string mistake = mistakes_in_call(offer(), arguments); !mistake.empty()) {
       return mistake;
     }
     const auto words = from_json<RunArguments>(arguments).argv;
@@ -66,17 +59,10 @@ class RunTool final : public Tool {
     if (bytes <= kMostRunBytes) return "";
     return "The arguments of run do not fit: all words together have more than 128 KiB.";
   }
-  Task<void> stop(ToolContext where) override { co_await call_.stop(std::move(where)); }
   Task<ToolAnswer> run(ToolContext where, std::string arguments) override {
     std::vector<std::string> words = from_json<RunArguments>(arguments).argv;
-    CommandCalled called = co_await call_.run(std::move(where), std::move(words));
-    co_return answer_of_command(std::move(called));
+    co_return co_await run_words(std::move(where), std::move(words));
   }
-
- private:
-  CommandCall call_;
-  ToolOffer offer_;
-  ToolTraits traits_;
 };
 
 }  // namespace

@@ -200,16 +200,11 @@ Manifest symbols_manifest() {
   return manifest;
 }
 
-class SymbolsTool final : public Tool {
+class SymbolsTool final : public ProgramTool {
  public:
-  explicit SymbolsTool(Workshop& workshop)
-      : call_(symbols_manifest(), workshop),
-        offer_(offer_of(call_.manifest())),
-        traits_(traits_of(call_.manifest())) {}
-  const ToolOffer& offer() const noexcept override { return offer_; }
-  const ToolTraits& traits() const noexcept override { return traits_; }
+  explicit SymbolsTool(Workshop& workshop) : ProgramTool(symbols_manifest(), workshop) {}
   std::string mistake_in(std::string_view arguments) const override {
-    if (std::string mistake = mistakes_in_call(offer_, arguments); !mistake.empty()) {
+    if (std::string mistake = mistakes_in_call(offer(), arguments); !mistake.empty()) {
       return mistake;
     }
     const auto ask = from_json<SymbolsArguments>(arguments);
@@ -217,7 +212,6 @@ class SymbolsTool final : public Tool {
     if (named || (ask.path && !canvas_directory(*ask.path).empty() && !ask.name)) return "";
     return "The arguments of symbols do not fit: give a name, or the path of a file.";
   }
-  Task<void> stop(ToolContext where) override { co_await call_.stop(std::move(where)); }
   Task<ToolAnswer> run(ToolContext where, std::string arguments) override {
     ToolAnswer answer;
     answer.canvas = where.canvas;
@@ -238,10 +232,10 @@ class SymbolsTool final : public Tool {
     if (!answer.text.empty()) co_return answer;
     std::string text = told_tags("", "");
     if (!files.paths.empty()) {
-      std::vector<std::string> words = call_.manifest().argv;
+      std::vector<std::string> words = manifest().argv;
       // With "./" before it no name is an option.
       for (const std::string& each : files.paths) words.push_back("./" + each);
-      const CommandCalled called = co_await call_.run(std::move(where), std::move(words));
+      const CommandCalled called = co_await call(std::move(where), std::move(words));
       answer.level = called.end.sandbox_level;
       answer.exit = called.end.code;
       if (!called.end.ok()) {
@@ -265,10 +259,6 @@ class SymbolsTool final : public Tool {
     }
     return "ctags failed; this tool needs universal-ctags with JSON. " + text_of_command(called);
   }
-
-  CommandCall call_;
-  ToolOffer offer_;
-  ToolTraits traits_;
 };
 
 }  // namespace
