@@ -258,6 +258,18 @@ export type Notes = {
   edges: Array<NoteEdge>;
   all_notes: number;  // of the whole memory
   all_edges: number;
+  without_vector?: string;  // the endpoint of embeddings gave no vector: found by words alone
+};
+
+export type Embedded = {
+  done: string;
+  model: string;
+  dimension: number;  // of its vectors
+  embedded: number;  // notes, by this request
+  refused: number;  // notes that the endpoint does not take
+  why?: string;  // the first of these was refused
+  left: number;  // notes of the whole memory without a vector
+  next: number;  // goes on as `after`; 0: that was all
 };
 
 export type NoteWithEdges = {

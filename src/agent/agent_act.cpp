@@ -121,6 +121,7 @@ Task<ToolRecord> run_there(AgentServices* with, const ToolCall* call, std::strin
   record.exit = answer.exit;
   record.level = answer.level;
   record.canvas = answer.canvas;
+  record.kept = answer.kept;
   if (with->meters != nullptr) {
     with->meters->ran_tool(attempted, call->name, answer.level, answer.failed);
   }

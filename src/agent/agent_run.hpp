@@ -71,8 +71,20 @@ struct ToolRecord {  // ToolResult
   int exit = 0;
   int level = 0;
   CanvasState canvas{};
+  std::string kept{};  // what the tool wants to find again, and the model is not told; JSON
 };
-TIFFANY_JSON(ToolRecord, tool, output, error, call, exit, level, canvas);
+
+}  // namespace tiffany::agent
+
+// `kept` only where there is something: few tools have it.
+template <>
+struct tiffany::Codec<tiffany::agent::ToolRecord> {
+  static void write(JsonWriter& out, const agent::ToolRecord& record);
+  static agent::ToolRecord read(JsonReader& in);
+};
+
+namespace tiffany::agent {
+
 // The pin that the tool has by now, when the call was not made for that; it is in `error`, behind
 // these words. Empty: it was made, or failed otherwise.
 inline constexpr std::string_view kDrifted = "another tool: ";

@@ -1,4 +1,4 @@
-// How a call was judged, as the log has it.
+// How a call was judged and what it came to, as the log has it.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -9,6 +9,7 @@ namespace tiffany {
 namespace {
 
 using agent::CallCheck;
+using agent::ToolRecord;
 using agent::ToolTraits;
 
 struct TraitWord {
@@ -22,6 +23,20 @@ constexpr std::array kTraitWords{
     TraitWord{"outside", &ToolTraits::writes_outside},
     TraitWord{"concurrent", &ToolTraits::concurrent},
 };
+// The members that each record has.
+struct UsualRecord {
+  std::string tool{};
+  std::string output{};
+  std::optional<std::string> error{};
+  std::string call{};
+  int exit = 0;
+  int level = 0;
+  agent::CanvasState canvas{};
+  std::string kept{};
+};
+TIFFANY_JSON(UsualRecord, tool, output, error, call, exit, level, canvas, kept);
+TIFFANY_JSON_ADDED(UsualRecord, kept);
+
 constexpr std::string_view kRuled = "ruled";
 constexpr std::string_view kEffects[] = {"idempotent", "at_most_once", "transactional"};
 
@@ -96,6 +111,35 @@ CallCheck Codec<CallCheck>::read(JsonReader& in) {
     }
   }
   return check;
+}
+
+void Codec<ToolRecord>::write(JsonWriter& out, const ToolRecord& record) {
+  out.begin_object();
+  out.member("tool", record.tool);
+  out.member("output", record.output);
+  out.key("error");
+  write_json(out, record.error);
+  out.member("call", record.call);
+  out.member("exit", record.exit);
+  out.member("level", record.level);
+  out.key("canvas");
+  write_json(out, record.canvas);
+  if (!record.kept.empty()) out.member("kept", record.kept);
+  out.end_object();
+}
+
+ToolRecord Codec<ToolRecord>::read(JsonReader& in) {
+  UsualRecord usual = read_json<UsualRecord>(in);
+  ToolRecord record;
+  record.tool = std::move(usual.tool);
+  record.output = std::move(usual.output);
+  record.error = std::move(usual.error);
+  record.call = std::move(usual.call);
+  record.exit = usual.exit;
+  record.level = usual.level;
+  record.canvas = std::move(usual.canvas);
+  record.kept = std::move(usual.kept);
+  return record;
 }
 
 }  // namespace tiffany

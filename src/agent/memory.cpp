@@ -11,12 +11,13 @@ namespace tiffany::agent {
 namespace {
 
 constexpr std::size_t kIdDigits = 32;
-constexpr std::size_t kLongestOrigin = 256;
 constexpr std::int64_t kDayUs = std::int64_t{24} * 3600 * 1'000'000;
 // How long a task must not remember what it recalled: longer than tasks live.
 constexpr std::int64_t kRecalledUs = 365 * kDayUs;
 
-void require_text(std::string_view what, std::string_view text, std::size_t most) {
+}  // namespace
+
+void require_note_text(std::string_view what, std::string_view text, std::size_t most) {
   std::string mistake;
   if (text.empty()) mistake = "is empty.";
   if (text.size() > most) {
@@ -28,26 +29,11 @@ void require_text(std::string_view what, std::string_view text, std::size_t most
   if (!mistake.empty()) throw Error(Errc::bad_argument, std::string(what) + " " + mistake);
 }
 
-// The first vector decides on the dimension.
-void store_vector(MemoryFile& file, std::int64_t key, std::span<const std::int8_t> vector) {
-  const auto size = static_cast<std::int64_t>(vector.size());
-  Statement(file, "INSERT OR IGNORE INTO settings VALUES('dimension', ?)").bind(size).run();
-  const std::int64_t dimension = file.number("SELECT value FROM settings WHERE name = 'dimension'");
-  if (dimension != size) {
-    throw Error(Errc::bad_argument, "The vector of a note has " + std::to_string(size) +
-                                        " numbers, and those of this memory have " +
-                                        std::to_string(dimension) + ".");
-  }
-  Statement(file, "INSERT OR REPLACE INTO vectors VALUES(?, ?)").bind(key).bind(vector).run();
-}
-
-}  // namespace
-
 void require_note(const Note& note) {
   require_kind(note.kind);
-  require_text("The text of a note", note.text, MemoryLimits::kText);
-  if (!note.task.empty()) require_text("The task of a note", note.task, kLongestOrigin);
-  if (!note.step.empty()) require_text("The step of a note", note.step, kLongestOrigin);
+  require_note_text("The text of a note", note.text, MemoryLimits::kText);
+  if (!note.task.empty()) require_note_text("The task of a note", note.task, kLongestOrigin);
+  if (!note.step.empty()) require_note_text("The step of a note", note.step, kLongestOrigin);
   if (note.made_us < 0 || note.expires_us < 0) {
     throw Error(Errc::bad_argument, "A note has a time before 1970.");
   }
@@ -55,15 +41,12 @@ void require_note(const Note& note) {
     throw Error(Errc::bad_argument,
                 "A note names more than " + std::to_string(MemoryLimits::kLinks) + " other notes.");
   }
-  for (const std::string& id : note.see) require_text("The id of a note", id, kLongestOrigin);
-  if (note.vector.size() > MemoryLimits::kDimension) {
-    throw Error(Errc::bad_argument, "The vector of a note has more than " +
-                                        std::to_string(MemoryLimits::kDimension) + " numbers.");
-  }
+  for (const std::string& id : note.see) require_note_text("The id of a note", id, kLongestOrigin);
+  require_vector(note.model, note.vector);
 }
 
 void require_kind(std::string_view kind) {
-  require_text("The kind of a note or an edge", kind, MemoryLimits::kKind);
+  require_note_text("The kind of a note or an edge", kind, MemoryLimits::kKind);
 }
 
 std::string note_id(std::string_view kind, std::string_view text) {
@@ -122,7 +105,7 @@ std::string Memory::Parts::remember(const Note& note) {
     vectors_stale = vectors_stale || there;  // perhaps another time
   }
   if (!note.vector.empty()) {
-    store_vector(file, key, note.vector);
+    store_vector(key, note.model, note.vector);
     vectors_stale = true;
   }
   return id;
@@ -198,7 +181,9 @@ std::string Memory::remember(const Note& note) {
   transaction.commit();
   // A note that is new joins the others without reading all of them again.
   if (scanned && parts_->newest_key != newest) {
-    parts_->vectors.add(parts_->newest_key, note.kind, note.expires_us, note.vector);
+    if (note.model == parts_->vectors_model) {
+      parts_->vectors.add(parts_->newest_key, note.kind, note.expires_us, note.vector);
+    }
     parts_->vectors_stale = false;
   }
   return id;
@@ -256,20 +241,26 @@ std::int64_t Memory::expire(std::int64_t now_us) {
   return static_cast<std::int64_t>(gone.size());
 }
 
-MemoryPage Memory::list(std::int64_t after, std::size_t most) {
-  const std::lock_guard turn(parts_->one_at_a_time);
-  const Transaction transaction(parts_->file, Transaction::For::reading);
+// One more than the page has is asked for, to know whether there is another one.
+MemoryPage Memory::Parts::page_of(Statement& find, std::size_t most) {
   most = std::clamp<std::size_t>(most, 1, MemoryLimits::kResults);
   std::vector<std::int64_t> keys;
-  Statement find(parts_->file, "SELECT key FROM nodes WHERE key > ? ORDER BY key LIMIT ?");
-  find.bind(after).bind(static_cast<std::int64_t>(most) + 1);
+  find.bind(static_cast<std::int64_t>(most) + 1);
   while (find.next()) keys.push_back(find.integer(0));
   MemoryPage page;
   const bool more = keys.size() > most;
   if (more) keys.pop_back();
-  for (const std::int64_t key : keys) page.notes.push_back(parts_->read(key));
+  for (const std::int64_t key : keys) page.notes.push_back(read(key));
   if (more) page.next = keys.back();
   return page;
+}
+
+MemoryPage Memory::list(std::int64_t after, std::size_t most) {
+  const std::lock_guard turn(parts_->one_at_a_time);
+  const Transaction transaction(parts_->file, Transaction::For::reading);
+  Statement find(parts_->file, "SELECT key FROM nodes WHERE key > ? ORDER BY key LIMIT ?");
+  find.bind(after);
+  return parts_->page_of(find, most);
 }
 
 std::optional<Recalled> Memory::find(std::string_view id) {
@@ -309,7 +300,7 @@ MemoryCounts Memory::counts() {
   counts.origins = file.number("SELECT count(*) FROM origins");
   counts.edges = file.number("SELECT count(*) FROM edges");
   counts.vectors = file.number("SELECT count(*) FROM vectors");
-  counts.dimension = file.number("SELECT value FROM settings WHERE name = 'dimension'");
+  counts.spaces = parts_->spaces();
   return counts;
 }
 

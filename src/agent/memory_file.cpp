@@ -13,7 +13,7 @@
 namespace tiffany::agent {
 namespace {
 
-constexpr std::int64_t kMemoryVersion = 1;
+constexpr std::int64_t kMemoryVersion = 2;
 constexpr std::int64_t kMemoryApplication = 0x7469666D;  // "tifm"
 constexpr std::int64_t kMemoryPage = 4096;
 // To forget a note needs room, too: FTS5 writes down that its words are gone.
@@ -36,8 +36,6 @@ CREATE TABLE edges(
   b INTEGER NOT NULL REFERENCES nodes ON DELETE CASCADE,
   kind TEXT NOT NULL, PRIMARY KEY(a, b, kind)) WITHOUT ROWID;
 CREATE INDEX edges_back ON edges(b);
-CREATE TABLE vectors(
-  node INTEGER PRIMARY KEY REFERENCES nodes ON DELETE CASCADE, vector BLOB NOT NULL);
 CREATE TABLE recalled(
   task TEXT NOT NULL, digest TEXT NOT NULL, at_us INTEGER NOT NULL,
   PRIMARY KEY(task, digest)) WITHOUT ROWID;
@@ -46,6 +44,26 @@ CREATE TABLE forgotten(id TEXT PRIMARY KEY, at_us INTEGER NOT NULL) WITHOUT ROWI
 CREATE TABLE settings(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE texts USING fts5(
   text, content='nodes', content_rowid='key', tokenize='unicode61 remove_diacritics 2');
+)sql";
+
+// A note has a vector in each space that it was embedded for: another model in the configuration
+// mixes nothing, and the first one can come back.
+constexpr const char* kSpacesSchema = R"sql(
+CREATE TABLE spaces(
+  key INTEGER PRIMARY KEY, model TEXT NOT NULL, dimension INTEGER NOT NULL,
+  UNIQUE(model, dimension));
+CREATE TABLE vectors(
+  node INTEGER NOT NULL REFERENCES nodes ON DELETE CASCADE,
+  space INTEGER NOT NULL REFERENCES spaces, vector BLOB NOT NULL, UNIQUE(node, space));
+)sql";
+
+// In version 1 vectors were of programs alone, and of one dimension for a file.
+constexpr const char* kBeforeSpaces = "ALTER TABLE vectors RENAME TO vectors_before;";
+constexpr const char* kIntoSpaces = R"sql(
+INSERT INTO spaces(model, dimension) SELECT '', value FROM settings WHERE name = 'dimension';
+INSERT INTO vectors SELECT node, (SELECT key FROM spaces), vector FROM vectors_before;
+DROP TABLE vectors_before;
+DELETE FROM settings WHERE name = 'dimension';
 )sql";
 
 }  // namespace
@@ -118,8 +136,11 @@ void MemoryFile::make_schema() {
   if (number("PRAGMA user_version") == kMemoryVersion) return;
   Transaction transaction(*this, Transaction::For::writing);
   // Another process may have been faster.
-  if (number("PRAGMA user_version") == kMemoryVersion) return;
-  run(kMemorySchema);
+  const std::int64_t version = number("PRAGMA user_version");
+  if (version == kMemoryVersion) return;
+  run(version == 0 ? kMemorySchema : kBeforeSpaces);
+  run(kSpacesSchema);
+  if (version != 0) run(kIntoSpaces);
   run(("PRAGMA application_id=" + std::to_string(kMemoryApplication)).c_str());
   run(("PRAGMA user_version=" + std::to_string(kMemoryVersion)).c_str());
   transaction.commit();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,12 +27,19 @@ struct Memory::Parts {
   void settle_times(std::int64_t key);
   void mark_recalled(std::string_view task, std::string_view text, std::int64_t at_us);
   Recalled read(std::int64_t key);
-  // Inside of a transaction: what another process has stored is there, too.
-  void refresh_vectors();
+  MemoryPage page_of(Statement& find, std::size_t most);  // whose last value is the limit
+  // 0: there is no vector of it.
+  std::int64_t space_of(std::string_view model, std::size_t dimension);
+  void store_vector(std::int64_t key, std::string_view model, std::span<const std::int8_t> vector);
+  std::vector<MemorySpace> spaces();
+  // Inside of a transaction: the vectors are those of that model and dimension, and what another
+  // process has stored is there, too.
+  void refresh_vectors(std::string_view model, std::size_t dimension);
 
   std::mutex one_at_a_time;
   MemoryFile file;
   MemoryVectors vectors;
+  std::string vectors_model;          // whose they are
   std::int64_t vectors_version = -1;  // data_version that the vectors are of
   bool vectors_stale = true;
   std::int64_t newest_key = 0;  // of a note that this object stored
@@ -44,6 +52,9 @@ std::string recalled_digest(std::string_view text);
 // Errc::bad_argument.
 void require_note(const Note& note);
 void require_kind(std::string_view kind);
+void require_vector(std::string_view model, std::span<const std::int8_t> vector);
+void require_note_text(std::string_view what, std::string_view text, std::size_t most);
+inline constexpr std::size_t kLongestOrigin = 256;
 // The words of a query as FTS5 takes them, each one quoted.
 std::vector<std::string> words_of_query(std::string_view text);
 

@@ -5,6 +5,7 @@
 #include "agent/memory_parts.hpp"
 #include "agent/memory_wire.hpp"
 #include "tiffany/agent/memory.hpp"
+#include "tiffany/base/base64.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/json_reader.hpp"
 #include "tiffany/wal/record.hpp"
@@ -48,7 +49,11 @@ class Rebuild {
       }
       const auto end = from_json<ToolRecord>(*result);
       if (end.error) return;
-      if (end.tool == kRememberTool) take_note(record, from_json<RememberedText>(end.output).note);
+      if (end.tool == kRememberTool) {
+        Note note = from_json<RememberedText>(end.output).note;
+        take_vector(end.kept, note);
+        take_note(record, std::move(note));
+      }
       if (end.tool == kRecallTool) take_recalled(record, from_json<RecalledTexts>(end.output));
     } catch (const Error& error) {
       if (error.code() == Errc::memory_failed) throw;
@@ -63,6 +68,28 @@ class Rebuild {
   Rebuilt report;
 
  private:
+  // What cannot be read of it is left out: the note is found by its words.
+  static void take_vector(const std::string& kept, Note& note) {
+    if (kept.empty()) return;
+    try {
+      const auto read = from_json<KeptVector>(kept);
+      const std::optional<std::string> bytes = from_base64(read.vector);
+      if (!bytes || bytes->empty() || read.model.empty()) return;
+      const std::vector<std::int8_t> vector(bytes->begin(), bytes->end());
+      require_vector(read.model, vector);
+      note.model = read.model;
+      note.vector = vector;
+    } catch (const Error&) {
+      note.vector.clear();
+    }
+  }
+  // A vector that is there stays: the order of the lines makes no difference.
+  bool has_vector(const std::string& id, const Note& note) {
+    Statement find(parts_.file,
+                   "SELECT 1 FROM vectors v JOIN nodes n ON n.key = v.node "
+                   "WHERE n.id = ? AND v.space = ?");
+    return find.bind(id).bind(parts_.space_of(note.model, note.vector.size())).next();
+  }
   void take_note(const wal::RecordView& record, Note note) {
     note.task = std::string(record.task);
     require_note(note);  // another tool may have had that name
@@ -70,6 +97,7 @@ class Rebuild {
     const std::string id = note_id(note.kind, note.text);
     Statement gone(parts_.file, "SELECT 1 FROM forgotten WHERE id = ? AND at_us >= ?");
     if (gone.bind(id).bind(note.made_us).next()) return;
+    if (!note.vector.empty() && has_vector(id, note)) note.vector.clear();
     parts_.remember(note);
     ++report.remembered;
     links_.emplace_back(id, std::move(note.see));

@@ -173,14 +173,17 @@ std::vector<std::string> words_of_query(std::string_view text) {
   return quoted;
 }
 
-void Memory::Parts::refresh_vectors() {
+void Memory::Parts::refresh_vectors(std::string_view model, std::size_t dimension) {
   const std::int64_t version = file.number("PRAGMA data_version");
-  if (!vectors_stale && version == vectors_version) return;
+  const bool same = vectors_model == model && vectors.dimension() == dimension;
+  if (!vectors_stale && same && version == vectors_version) return;
   vectors_stale = true;
-  vectors.clear();
+  vectors.clear(dimension);
+  vectors_model = model;
   Statement all(file,
                 "SELECT v.node, n.kind, n.expires_us, v.vector FROM vectors v "
-                "JOIN nodes n ON n.key = v.node ORDER BY v.node");
+                "JOIN nodes n ON n.key = v.node WHERE v.space = ?");
+  all.bind(space_of(model, dimension));
   while (all.next()) vectors.add(all.integer(0), all.text(1), all.integer(2), all.bytes(3));
   vectors_version = version;
   vectors_stale = false;
@@ -197,7 +200,7 @@ Recollection Memory::recall(const Query& query) {
     std::map<std::int64_t, double> scores;
     add_ranks(scores, by_words(file, query, most));
     if (!query.vector.empty()) {
-      parts_->refresh_vectors();
+      parts_->refresh_vectors(query.model, query.vector.size());
       std::vector<std::int64_t> near;
       for (const MemoryVectors::Near& each :
            parts_->vectors.nearest(query.vector, query.kinds, query.now_us, most)) {

@@ -40,8 +40,8 @@ bool nearer(const MemoryVectors::Near& a, const MemoryVectors::Near& b) noexcept
 
 }  // namespace
 
-void MemoryVectors::clear() noexcept {
-  dimension_ = 0;
+void MemoryVectors::clear(std::size_t dimension) noexcept {
+  dimension_ = dimension;
   all_.clear();
   keys_.clear();
   expires_us_.clear();
@@ -51,7 +51,6 @@ void MemoryVectors::clear() noexcept {
 
 void MemoryVectors::add(std::int64_t key, const std::string& kind, std::int64_t expires_us,
                         std::span<const std::int8_t> vector) {
-  if (keys_.empty()) dimension_ = vector.size();
   if (vector.size() != dimension_ || vector.empty()) return;
   const auto number = numbers_.emplace(kind, static_cast<std::uint32_t>(numbers_.size())).first;
   all_.insert(all_.end(), vector.begin(), vector.end());

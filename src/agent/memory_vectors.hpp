@@ -17,7 +17,9 @@ class MemoryVectors {
     float cosine;
   };
 
-  void clear() noexcept;
+  void clear(std::size_t dimension) noexcept;
+  std::size_t dimension() const noexcept { return dimension_; }
+  // Those of another dimension are left out.
   void add(std::int64_t key, const std::string& kind, std::int64_t expires_us,
            std::span<const std::int8_t> vector);
   // The nearest first; of equal ones the older. `kinds` empty: all. Vectors of another dimension

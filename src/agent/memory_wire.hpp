@@ -36,4 +36,14 @@ struct RecalledTexts {
 };
 TIFFANY_JSON(RecalledTexts, about, notes, left_out, now_us);
 
+// What the log has of a call besides its answer: so that a rebuild needs no endpoint.
+struct KeptVector {
+  std::string model{};
+  std::string vector{};   // of a note, in base64
+  std::string digest{};   // of the vector of a question, 16 digits of SHA-256
+  std::string missing{};  // why there is none
+};
+TIFFANY_JSON(KeptVector, model, vector, digest, missing);
+TIFFANY_JSON_ADDED(KeptVector, vector, digest, missing);
+
 }  // namespace tiffany::agent

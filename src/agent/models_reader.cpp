@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/config_reader.hpp"
+#include "agent/endpoint_reader.hpp"
 #include "tiffany/agent/http_model.hpp"
 #include "tiffany/agent/plan_file.hpp"
 #include "tiffany/agent/router.hpp"
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::size_t kLongestModels = std::size_t{1} << 20;
 constexpr std::size_t kMostModels = 100;
-constexpr std::int64_t kMostSeconds = 86'400;
 
 // One element of "models": an endpoint, or a plan.
 struct ModelEntry {
@@ -37,7 +37,7 @@ class ModelsReader {
         } else if (name == "failures") {
           options.failures = static_cast<int>(in_.integer(1, 1000));
         } else {
-          (name == "pause_s" ? options.pause : options.patience) = seconds();
+          (name == "pause_s" ? options.pause : options.patience) = read_seconds(in_);
         }
       });
       if (entries.empty()) in_.fail("has no \"models\".");
@@ -48,7 +48,6 @@ class ModelsReader {
   RouterOptions options;
 
  private:
-  Duration seconds() { return std::chrono::seconds(in_.integer(1, kMostSeconds)); }
   std::string path() { return (directory_ / in_.text()).string(); }
 
   ModelEntry read_entry() {
@@ -74,7 +73,7 @@ class ModelsReader {
                    endpoint.model = in_.text();
                  } else {
                    remote = true;
-                   read_endpoint(endpoint, name);
+                   read_endpoint_member(in_, directory_, name, endpoint);
                  }
                });
     if (entry.plan.empty() && endpoint.url.empty()) in_.fail("has neither \"url\" nor \"plan\".");
@@ -87,46 +86,6 @@ class ModelsReader {
     route.id = endpoint.model;
     endpoint.name = route.name;
     return entry;
-  }
-
-  void read_endpoint(Endpoint& endpoint, std::string_view name) {
-    if (name == "url") {
-      endpoint.url = in_.text();
-    } else if (name == "protocol") {
-      const std::string word = in_.text_of({"chat", "responses"});
-      endpoint.protocol = word == "chat" ? Protocol::chat : Protocol::responses;
-    } else if (name == "key") {
-      endpoint.key = read_key();
-    } else if (name == "key_header") {
-      endpoint.key_header = in_.text();
-    } else if (name == "limit_member") {
-      endpoint.limit_member = in_.text();
-    } else if (name == "streamed") {
-      endpoint.streamed = in_.boolean();
-    } else if (name == "trust") {
-      endpoint.trust = path();
-    } else if (name == "most_bytes") {
-      endpoint.most_bytes = static_cast<std::size_t>(in_.integer(1, std::int64_t{1} << 30));
-    } else {
-      (name == "first_byte_s" ? endpoint.first_byte
-       : name == "idle_s"     ? endpoint.idle
-                              : endpoint.deadline) = seconds();
-    }
-  }
-
-  // Never the key itself: such a file is read by many, and copied into reports.
-  KeySource read_key() {
-    if (in_.kind() != JsonKind::object) {
-      in_.fail(
-          "must say where the key is: {\"file\": ...} or {\"env\": ...}. The key itself does "
-          "not belong into this file.");
-    }
-    KeySource key;
-    in_.object({"file", "env"}, [&](std::string_view name) {
-      key = name == "file" ? KeySource::file(path()) : KeySource::environment(in_.text());
-    });
-    if (key == KeySource()) in_.fail("has neither \"file\" nor \"env\".");
-    return key;
   }
 
   Price read_price() {

@@ -103,6 +103,18 @@ const ScriptEntry& Script::pick(const Request& request) const {
                      " replies without a `when` are used up. Add one, or \"otherwise\".");
 }
 
+const ScriptEntry* Script::embeddings_fault(const std::vector<std::string>& texts,
+                                            std::string_view model) const {
+  for (const ScriptEntry& entry : embeddings_) {
+    if (entry.model && *entry.model != model) continue;
+    const auto holds = [&](const std::string& text) {
+      return !entry.contains || text.find(*entry.contains) != std::string::npos;
+    };
+    if (std::any_of(texts.begin(), texts.end(), holds)) return &entry;
+  }
+  return nullptr;
+}
+
 Reply Script::reply(const ScriptEntry& entry, const Request& request) {
   Reply reply;
   reply.message = Message::assistant(entry.text, entry.calls);

@@ -28,10 +28,14 @@ class ScriptReader {
 
   void read_object() {
     bool replies = false;
-    in_.object({"replies", "otherwise"}, [&](std::string_view name) {
+    in_.object({"replies", "otherwise", "embeddings"}, [&](std::string_view name) {
       if (name == "replies") {
         replies = true;
         read_replies();
+      } else if (name == "embeddings") {
+        replies = true;
+        in_.array(Script::kMostReplies,
+                  [&](std::size_t) { script_.embeddings_.push_back(read_embeddings_fault()); });
       } else {
         script_.otherwise_ = read_entry();
         if (script_.otherwise_->conditional) in_.fail("has a `when`, but answers what is left.");
@@ -71,9 +75,50 @@ class ScriptReader {
     return entry;
   }
 
+  ScriptEntry read_embeddings_fault() {
+    ScriptEntry entry;
+    bool paused = false;
+    bool waits = false;
+    in_.object({"when", "fault", "times", "retry_after", "pause_ms"}, [&](std::string_view name) {
+      if (name == "when") {
+        in_.object({"contains", "model"}, [&](std::string_view what) {
+          (what == "contains" ? entry.contains : entry.model) = in_.text();
+        });
+      } else if (name == "fault") {
+        read_embeddings_fault_of(entry);
+      } else if (name == "times") {
+        entry.replies = true;  // behind the fault
+        entry.times = static_cast<int>(in_.integer(1, kMost));
+      } else if (name == "retry_after") {
+        waits = true;
+        read_retry_after(entry);
+      } else {
+        paused = true;
+        entry.pause = std::chrono::milliseconds(in_.integer(0, 86'400'000));
+      }
+    });
+    if (entry.fault == Fault::none) in_.fail("has no \"fault\".");
+    complete_pauses(entry, paused, waits);
+    return entry;
+  }
+  void read_embeddings_fault_of(ScriptEntry& entry) {
+    if (in_.kind() == JsonKind::number) {
+      read_fault(entry);
+      return;
+    }
+    const std::string word = in_.text_of(
+        {"stall", "cut", "bad_utf8", "slow", "one_less", "dimension", "zeros", "not_a_number"});
+    entry.fault = word == "stall"       ? Fault::stall
+                  : word == "cut"       ? Fault::cut
+                  : word == "bad_utf8"  ? Fault::bad_utf8
+                  : word == "slow"      ? Fault::slow
+                  : word == "one_less"  ? Fault::one_less
+                  : word == "dimension" ? Fault::dimension
+                  : word == "zeros"     ? Fault::zeros
+                                        : Fault::not_a_number;
+  }
+
   void complete(ScriptEntry& entry, bool paused, bool waits) {
-    const bool patient = entry.status == 429 || entry.status == 503;
-    const bool pauses = entry.fault == Fault::stall || entry.fault == Fault::slow;
     if (!entry.replies && entry.fault == Fault::none) in_.fail("has neither a reply nor a fault.");
     if (!entry.replies && (entry.fault == Fault::slow || entry.fault == Fault::cut ||
                            entry.fault == Fault::bad_utf8)) {
@@ -82,6 +127,11 @@ class ScriptReader {
     if (entry.fault == Fault::truncated_arguments && entry.calls.empty()) {
       in_.fail("has the fault \"truncated_arguments\", and no call in its reply.");
     }
+    complete_pauses(entry, paused, waits);
+  }
+  void complete_pauses(ScriptEntry& entry, bool paused, bool waits) const {
+    const bool patient = entry.status == 429 || entry.status == 503;
+    const bool pauses = entry.fault == Fault::stall || entry.fault == Fault::slow;
     if (waits && !patient) in_.fail("has \"retry_after\", which is for 429 and 503.");
     if (paused && !pauses) in_.fail("has \"pause_ms\", which is for \"stall\" and \"slow\".");
     if (patient && !waits) entry.retry_after = std::chrono::seconds(1);

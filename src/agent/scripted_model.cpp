@@ -63,10 +63,12 @@ class ScriptedModel::State final : public http::Handler {
   };
 
   Task<void> answer(http::Exchange& exchange, Protocol protocol);
+  Task<void> embed(http::Exchange& exchange);
   Task<void> refuse(http::Exchange& exchange, const ScriptEntry& entry) const;
   Task<void> send(http::Exchange& exchange, const ScriptEntry& entry, Answer answer, bool fails);
   static Answer make(const ScriptEntry& entry, const wire::Asked& asked, Protocol protocol,
                      const std::string& digest, bool fails);
+  static void damage(Answer& made, const ScriptEntry& entry, bool fails);
   int count_attempt(const std::string& digest);
 
   Script script_;
@@ -83,6 +85,8 @@ Task<void> ScriptedModel::State::handle(http::Exchange& exchange) {
   const std::optional<Protocol> protocol = protocol_of(request.path());
   if (request.method == "POST" && protocol) {
     co_await answer(exchange, *protocol);
+  } else if (request.method == "POST" && request.path().ends_with("/embeddings")) {
+    co_await embed(exchange);
   } else if (request.method == "GET" && request.path().ends_with("/models")) {
     http::Response models = json_answer(
         200, R"({"object":"list","data":[{"id":"script","object":"model","created":1700000000,)"
@@ -91,7 +95,8 @@ Task<void> ScriptedModel::State::handle(http::Exchange& exchange) {
   } else {
     http::Response unknown =
         json_answer(404, wire::error_answer("A scripted model has POST /v1/chat/completions, POST "
-                                            "/v1/responses and GET /v1/models.",
+                                            "/v1/responses, POST /v1/embeddings and GET "
+                                            "/v1/models.",
                                             "invalid_request_error"));
     co_await exchange.respond(std::move(unknown));
   }
@@ -124,6 +129,35 @@ Task<void> ScriptedModel::State::answer(http::Exchange& exchange, Protocol proto
   }
   Answer made = make(*entry, asked, protocol, digest, fails);
   co_await send(exchange, *entry, std::move(made), fails);
+}
+
+Task<void> ScriptedModel::State::embed(http::Exchange& exchange) {
+  ++questions;
+  const std::string& body = exchange.request().body;
+  wire::AskedEmbeddings asked;
+  std::string mistake;
+  try {
+    asked = wire::read_asked_embeddings(body);
+  } catch (const Error& error) {
+    mistake = error.what();
+  }
+  if (!mistake.empty()) {
+    http::Response refused = json_answer(400, wire::error_answer(mistake, "invalid_request_error"));
+    co_await exchange.respond(std::move(refused));
+    co_return;
+  }
+  const ScriptEntry none;
+  const ScriptEntry* const met = script_.embeddings_fault(asked.texts, asked.model);
+  const ScriptEntry& entry = met == nullptr ? none : *met;
+  const bool fails = entry.fails(count_attempt(sha256_hex(body).substr(0, 16)));
+  if (fails && entry.fault == Fault::status) {
+    co_await refuse(exchange, entry);
+    co_return;
+  }
+  Answer made;
+  made.pieces.push_back(wire::embeddings_answer(asked, fails ? entry.fault : Fault::none));
+  damage(made, entry, fails);
+  co_await send(exchange, entry, std::move(made), fails);
 }
 
 Task<void> ScriptedModel::State::refuse(http::Exchange& exchange, const ScriptEntry& entry) const {
@@ -164,6 +198,11 @@ ScriptedModel::State::Answer ScriptedModel::State::make(const ScriptEntry& entry
   } else {
     made.pieces.push_back(wire::response_answer(reply, id));
   }
+  damage(made, entry, fails);
+  return made;
+}
+
+void ScriptedModel::State::damage(Answer& made, const ScriptEntry& entry, bool fails) {
   const std::size_t middle = made.pieces.size() / 2;
   std::string& half = made.pieces[middle];
   made.sent = made.pieces.size();
@@ -173,7 +212,6 @@ ScriptedModel::State::Answer ScriptedModel::State::make(const ScriptEntry& entry
     half.resize(half.size() / 2);
     made.sent = middle + 1;
   }
-  return made;
 }
 
 Task<void> ScriptedModel::State::send(http::Exchange& exchange, const ScriptEntry& entry,

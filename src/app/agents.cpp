@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/config_reader.hpp"
+#include "agent/endpoint_reader.hpp"
 #include "app/agent_servers.hpp"
 #include "app/agents_tools.hpp"
 #include "app/small_files.hpp"
@@ -148,11 +149,12 @@ struct Agents::Parts {
     std::vector<SkillSource> skill_sources;
     std::optional<agent::RunOptions> run;
     std::optional<agent::FetchOptions> fetch;
+    std::optional<agent::EmbedderSource> embeddings;
     bool delegates = false;
     ConfigReader in(path, text);
     in.whole([&] {
       in.object({"prompt", "author", "policy", "budget", "models", "tools", "secrets", "memory",
-                 "run", "fetch", "skills", "delegate", "mcp"},
+                 "embeddings", "run", "fetch", "skills", "delegate", "mcp"},
                 [&](const std::string& name) {
                   if (name == "prompt") services.prompt = in.text();
                   if (name == "author") services.author = in.text();
@@ -160,6 +162,7 @@ struct Agents::Parts {
                   if (name == "budget") services.budget = budget_in(in);
                   if (name == "models") models_file = path_from(in.text(), directory);
                   if (name == "memory") memory_file = path_from(in.text(), directory);
+                  if (name == "embeddings") embeddings = agent::read_embedder(in, directory);
                   if (name == "tools") {
                     in.array(kMostTools, [&](std::size_t) {
                       manifests.push_back(path_from(in.text(), directory));
@@ -183,7 +186,14 @@ struct Agents::Parts {
     });
     if (!memory_file.empty()) {
       memory = std::make_shared<agent::Memory>(memory_file);
-      agent::add_memory_tools(services.tools, memory);
+      if (embeddings) {
+        embeddings->options.secrets = &services.secrets;
+        embedder = std::make_shared<agent::HttpEmbedder>(embeddings->endpoint, embeddings->options);
+      }
+      agent::add_memory_tools(services.tools, memory, embedder);
+    } else if (embeddings) {
+      throw Error(Errc::bad_argument,
+                  path + ": embeddings are for the memory, and the file names no `memory`.");
     }
     if (run) agent::add_run_tool(services.tools, workshop, std::move(*run));
     if (fetch) agent::add_fetch_tool(services.tools, std::move(*fetch));
@@ -212,6 +222,7 @@ struct Agents::Parts {
   std::string models_file;
   std::string memory_file;
   std::shared_ptr<agent::Memory> memory;
+  std::shared_ptr<agent::Embedder> embedder;
   std::shared_ptr<agent::Skills> skills = std::make_shared<agent::Skills>();
   agent::GitRepositories git;
   agent::RuleBook rules;
@@ -227,6 +238,7 @@ Agents::Agents(const std::string& file, const std::string& data, exec::CommandRu
 Agents::~Agents() = default;
 const agent::Skills& Agents::skills() const noexcept { return *parts_->skills; }
 std::shared_ptr<agent::Memory> Agents::memory() const noexcept { return parts_->memory; }
+std::shared_ptr<agent::Embedder> Agents::embedder() const noexcept { return parts_->embedder; }
 
 agent::RuleBook& Agents::rules() noexcept { return parts_->rules; }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "tiffany/agent/embedder.hpp"
 #include "tiffany/agent/memory.hpp"
 #include "tiffany/agent/rules.hpp"
 #include "tiffany/agent/skill.hpp"
@@ -32,7 +33,8 @@ class Agents {
   // What people allowed for good.
   agent::RuleBook& rules() noexcept;
   const agent::Skills& skills() const noexcept;
-  std::shared_ptr<agent::Memory> memory() const noexcept;  // null: the agents have none
+  std::shared_ptr<agent::Memory> memory() const noexcept;      // null: the agents have none
+  std::shared_ptr<agent::Embedder> embedder() const noexcept;  // null: notes have words alone
 
  private:
   struct Parts;

@@ -232,6 +232,7 @@ Task<http::Response> list_skills(ApiCall& call);
 Task<http::Response> list_memory(ApiCall& call);
 Task<http::Response> show_note(ApiCall& call);
 Task<http::Response> forget_note(ApiCall& call);
+Task<http::Response> embed_notes(ApiCall& call);
 Task<http::Response> problems(ApiCall& call);
 Task<http::Response> dump(ApiCall& call);
 Task<http::Response> step_figures(ApiCall& call);

@@ -7,6 +7,7 @@
 
 #include "app/agents.hpp"
 #include "app/api.hpp"
+#include "tiffany/agent/memory_tools.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/io/offload.hpp"
 
@@ -70,7 +71,8 @@ void write_edges(JsonWriter& out, const std::vector<agent::MemoryEdge>& edges) {
 }
 
 // On a thread.
-std::string notes_json(std::shared_ptr<agent::Memory> memory, agent::Query query) {
+std::string notes_json(std::shared_ptr<agent::Memory> memory, agent::Query query,
+                       bool without_vector) {
   const agent::Recollection found = memory->recall(query);
   std::vector<std::string> ids;
   for (const agent::Recalled& each : found.notes) ids.push_back(each.id);
@@ -85,6 +87,8 @@ std::string notes_json(std::shared_ptr<agent::Memory> memory, agent::Query query
     write_edges(out, edges);
     out.member("all_notes", counts.notes);
     out.member("all_edges", counts.edges);
+    // Why is not for everybody who may look: it names the endpoint.
+    if (without_vector) out.member("without_vector", "The endpoint of embeddings gave no vector.");
     out.end_object();
   });
 }
@@ -147,7 +151,13 @@ Task<Response> list_memory(ApiCall& call) {
   query.depth = static_cast<int>(call.query_number("depth", 0, agent::MemoryLimits::kDepth));
   query.now_us = wall_us();
   if (query.most == 0) throw HttpError(400, "limit is 1 to 100.");
-  std::string found = co_await offload(notes_json, memory, query);
+  const std::shared_ptr<agent::Embedder> embedder = call.api.parts.agents.embedder();
+  agent::Meaning meaning;
+  if (embedder != nullptr) meaning = co_await agent::meaning_of(embedder, query.text);
+  query.vector = std::move(meaning.vector);
+  query.model = std::move(meaning.model);
+  const bool missing = !meaning.missing.empty();
+  std::string found = co_await offload(notes_json, memory, query, missing);
   co_return json_answer(200, std::move(found));
 }
 

@@ -116,8 +116,13 @@ constexpr std::array kRoutes{
           "Skills of agents, and how often each was read since the daemon began", "", "", "Skills",
           calls::list_skills},
     Route{"GET", "/memory", kLook, false,
-          "Notes of agents with the edges between them: by words, without words the newest",
+          "Notes of agents with the edges between them: by words, and by vectors where there is an "
+          "endpoint of embeddings; without words the newest",
           "query,kind,depth,limit", "", "Notes", calls::list_memory},
+    Route{"POST", "/memory/embed", kOperate, true,
+          "Asks the endpoint of embeddings for vectors of notes that have none, some hundreds of "
+          "them; `next` goes on as `after`",
+          "after", "", "Embedded", calls::embed_notes},
     Route{"GET", "/memory/{note}", kLook, false, "One note, with its origins and edges", "", "",
           "NoteWithEdges", calls::show_note},
     Route{"DELETE", "/memory/{note}", kOperate, true,

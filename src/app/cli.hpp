@@ -126,6 +126,7 @@ Task<int> memory_ls(Cli& cli);
 Task<int> memory_recall(Cli& cli);
 Task<int> memory_show(Cli& cli);
 Task<int> memory_forget(Cli& cli);
+Task<int> memory_embed(Cli& cli);
 Task<int> mcp(Cli& cli);
 Task<int> plan_check(Cli& cli);
 Task<int> plan_graph(Cli& cli);

@@ -86,6 +86,9 @@ Task<int> memory_recall(Cli& cli) {
   if (cli.given.has("--kind")) path += "&kind=" + segment_of(cli.given.text("--kind"));
   const Json answer = co_await cli.client.get(path);
   print_notes(cli, answer);
+  if (!answer["without_vector"].text().empty()) {
+    cli.out.note("The endpoint of embeddings gave no vector: found by words alone.");
+  }
   co_return ends::kDone;
 }
 
@@ -118,6 +121,34 @@ Task<int> memory_forget(Cli& cli) {
   if (cli.out.json()) cli.out.json(answer);
   if (!cli.out.json() && !cli.out.quiet()) cli.out.text(id + "  forgotten\n");
   co_return ends::kDone;
+}
+
+// Request after request, each of which may fail: what is done stays done.
+Task<int> memory_embed(Cli& cli) {
+  std::int64_t embedded = 0;
+  std::int64_t refused = 0;
+  std::string why;
+  std::string next = "0";
+  Json answer;
+  do {
+    answer = co_await cli.client.post("/memory/embed?after=" + next, "");
+    embedded += answer["embedded"].number();
+    refused += answer["refused"].number();
+    if (why.empty()) why = answer["why"].text();
+    next = answer["next"].text();
+  } while (next != "0");
+  const std::string model = answer["model"].text();
+  if (cli.out.json()) {
+    cli.out.json(Json::parse("{\"done\":\"embed\",\"model\":" + quoted_json(model) +
+                             ",\"embedded\":" + std::to_string(embedded) + ",\"refused\":" +
+                             std::to_string(refused) + ",\"left\":" + answer["left"].text() + "}"));
+  } else if (!cli.out.quiet()) {
+    cli.out.text(std::to_string(embedded) + " notes embedded by " + model + "\n");
+  }
+  if (refused == 0) co_return ends::kDone;
+  cli.out.complain(std::to_string(refused) +
+                   " notes were refused, and are found by words alone: " + why);
+  co_return ends::kFailed;
 }
 
 }  // namespace verb

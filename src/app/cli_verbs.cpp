@@ -317,6 +317,12 @@ void add_knowledge_verbs(std::vector<Verb>& all, const std::string& group) {
                  verb::memory_show});
   all.push_back(
       {"memory forget", group, "remove a note for good", {note}, {}, verb::memory_forget});
+  all.push_back({"memory embed",
+                 group,
+                 "give notes without a vector one, by the endpoint of embeddings",
+                 {},
+                 {},
+                 verb::memory_embed});
 }
 
 void add_agent_verbs(std::vector<Verb>& all) {

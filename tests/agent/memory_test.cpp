@@ -263,7 +263,7 @@ TEST_F(MemoryTest, VectorsAreScannedExactlyAndHaveOneDimension) {
   EXPECT_EQ(thrown.sentence,
             "The vector of a note has 2 numbers, and those of this memory have 40.");
   EXPECT_EQ(memory.counts().notes, 60) << "nothing of it is stored";
-  EXPECT_EQ(memory.counts().dimension, 40);
+  EXPECT_EQ(memory.counts().spaces.at(0).dimension, 40);
   query.vector = {1, 2};
   query.kinds.clear();
   EXPECT_TRUE(memory.recall(query).notes.empty());
@@ -393,8 +393,8 @@ TEST_F(MemoryTest, ANewerVersionIsRefused) {
   {
     const Memory memory(path);
   }
-  sql("PRAGMA user_version=2");
-  EXPECT_TRUE(has(refused(), "has version 2, and this program knows 1"));
+  sql("PRAGMA user_version=3");
+  EXPECT_TRUE(has(refused(), "has version 3, and this program knows 2"));
 }
 
 TEST_F(MemoryTest, ATruncatedFileIsSaidToBeDamaged) {

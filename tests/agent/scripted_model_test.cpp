@@ -112,7 +112,8 @@ TEST(ScriptedModel, WhatIsNoQuestionIsRefusedInTheWayOfEndpoints) {
                 R"({"messages":[{"role":"user"},{"role":"assistant"},{"role":"user"}]})");
   EXPECT_EQ(over.status, 400);
   EXPECT_NE(over.body.find("script.json has no reply for turn 2"), std::string::npos) << over.body;
-  EXPECT_EQ(answer_to("/v1/embeddings", "{}").status, 404);
+  EXPECT_EQ(answer_to("/v1/embeddings", "{}").status, 400);
+  EXPECT_EQ(answer_to("/v1/images", "{}").status, 404);
   EXPECT_EQ(answer_to("/v1/models", "{}").status, 404);  // a GET
   // What is made up has no effect.
   EXPECT_EQ(answer_to("/v1/chat/completions",

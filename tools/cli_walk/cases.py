@@ -218,6 +218,7 @@ CASES = [
     change("rules rm", "nothing", status=4),
     change("memory forget", "{new:note}", formats="json"),
     change("memory forget", "999999", status=4),
+    change("memory embed", "", status=4),
     change("schedule create", "{new:name} naps --cron '0 9 * * 1-5'", formats="json"),
     change("schedule create", "{new:name} naps", status=2),
     change("schedule create", "{new:name} naps --cron 'every day'", status=2),

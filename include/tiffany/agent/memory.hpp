@@ -79,15 +79,19 @@ class Note {
   std::int64_t made_us = 0;
   std::int64_t expires_us = 0;        // 0: never
   std::vector<std::string> see{};     // ids of other notes: edges of the kind "see"
-  std::vector<std::int8_t> vector{};  // empty: none. All vectors of a file have one dimension
+  std::vector<std::int8_t> vector{};  // empty: none
+  // What made the vector (agent/embedder.hpp). Empty: the program itself, whose vectors all have
+  // one dimension.
+  std::string model{};
 };
 TIFFANY_JSON(Note, kind, text, task, step, made_us, expires_us, see);
 
 class Query {
  public:
   Query() = default;
-  std::string text{};  // words, not a language: no text is a mistake
-  std::vector<std::int8_t> vector{};
+  std::string text{};                 // words, not a language: no text is a mistake
+  std::vector<std::int8_t> vector{};  // compared with those of the same model and dimension
+  std::string model{};
   std::vector<std::string> kinds{};  // empty: all
   std::size_t most = 10;
   int depth = 0;            // notes that are so many edges away come, too, behind the hits
@@ -131,6 +135,16 @@ class MemoryPage {
   std::int64_t next = 0;  // what list() takes for the next page; 0: there is none
 };
 
+// Vectors that can be compared with one another.
+class MemorySpace {
+ public:
+  MemorySpace() = default;
+  std::string model{};
+  std::int64_t dimension = 0;
+  std::int64_t vectors = 0;
+  bool operator==(const MemorySpace&) const = default;
+};
+
 class MemoryCounts {
  public:
   MemoryCounts() = default;
@@ -138,7 +152,14 @@ class MemoryCounts {
   std::int64_t origins = 0;
   std::int64_t edges = 0;
   std::int64_t vectors = 0;
-  std::int64_t dimension = 0;  // 0: no vector was stored yet
+  std::vector<MemorySpace> spaces{};  // by model and dimension
+};
+
+class MemoryVector {
+ public:
+  MemoryVector() = default;
+  std::string id{};  // of a note
+  std::vector<std::int8_t> vector{};
 };
 
 class Rebuilt {
@@ -179,9 +200,18 @@ class Memory {
   std::vector<MemoryEdge> edges(const std::vector<std::string>& ids);
   MemoryCounts counts();
 
-  // Makes the notes those that the records of a log say, all or nothing. Notes without a task,
-  // vectors, edges between notes that are still there, and what was forgotten stay. `value` gives
-  // what a reference or an encoded value means; without it such records are counted only.
+  // As list(), of notes that have not expired and have no vector of that model and dimension.
+  MemoryPage without_vector(std::string_view model, std::size_t dimension, std::int64_t now_us,
+                            std::int64_t after = 0, std::size_t most = MemoryLimits::kResults);
+  std::int64_t count_without_vector(std::string_view model, std::size_t dimension,
+                                    std::int64_t now_us);
+  // Gives notes that are there a vector; gives how many they were. On the disk when it returns.
+  std::int64_t embed(std::string_view model, const std::vector<MemoryVector>& vectors);
+
+  // Makes the notes those that the records of a log say, all or nothing, with the vectors that are
+  // in them. Notes without a task, vectors and edges of notes that are still there, and what was
+  // forgotten stay. `value` gives what a reference or an encoded value means; without it such
+  // records are counted only.
   using ValueOf = std::function<std::string(std::string_view json)>;
   Rebuilt rebuild(std::span<const std::string> lines, const ValueOf& value = {});
 

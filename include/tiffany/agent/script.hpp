@@ -22,6 +22,12 @@
 //   retry_after  seconds, of 429 and 503; default 1; null: not told
 //   pause_ms   of "stall" (default 60,000) and "slow" (default 50)
 //
+// Questions for embeddings (POST .../embeddings) need no script: a text has the vector that its
+// words make. "embeddings" beside "replies" is a list of faults that they meet: `when` with
+// `contains` (in one of the texts) and `model`, `fault`, `times` (without it: each attempt),
+// `retry_after`, `pause_ms`. The first that fits counts. Their faults are those of replies but
+// "truncated_arguments", and "one_less", "dimension", "zeros" and "not_a_number" besides.
+//
 // An id that is not given is call_<turn>_<number>. Usage that is not given is one token for four
 // bytes.
 #pragma once
@@ -38,7 +44,20 @@
 
 namespace tiffany::agent {
 
-enum class Fault : std::uint8_t { none, status, stall, cut, bad_utf8, truncated_arguments, slow };
+enum class Fault : std::uint8_t {
+  none,
+  status,
+  stall,
+  cut,
+  bad_utf8,
+  truncated_arguments,
+  slow,
+  // Of embeddings alone.
+  one_less,   // vectors than texts
+  dimension,  // the last vector has another one
+  zeros,      // are what the last vector has
+  not_a_number,
+};
 
 class ScriptEntry {
  public:
@@ -78,6 +97,9 @@ class Script {
 
   // Which entry answers. Throws NotRetryable when none does.
   const ScriptEntry& pick(const Request& request) const;
+  // The fault that a question for embeddings meets; null: none.
+  const ScriptEntry* embeddings_fault(const std::vector<std::string>& texts,
+                                      std::string_view model) const;
   // What it says, as if no fault came between.
   static Reply reply(const ScriptEntry& entry, const Request& request);
 
@@ -92,6 +114,7 @@ class Script {
   std::string name_;
   std::vector<ScriptEntry> entries_;
   std::optional<ScriptEntry> otherwise_;
+  std::vector<ScriptEntry> embeddings_;
 };
 
 // The number of the reply that the request asks for, from 1: one more than it has replies.

@@ -6,8 +6,9 @@
 //   Listener listener = Listener::bind(Address::loopback(0));
 //   co_await model.serve(listener);
 //
-// It knows POST .../chat/completions and .../responses, streamed and not, and GET .../models. Keys
-// are not looked at: listen on loopback. Ids and times are made of the question and the script, so
+// It knows POST .../chat/completions and .../responses, streamed and not, POST .../embeddings,
+// whose vectors are made of the words of a text, and GET .../models. Keys are not looked at: listen
+// on loopback. Ids and times are made of the question and the script, so
 // the same question has the same bytes for an answer. Which attempt at a question is made is
 // counted by its body, and forgotten with the process. The program tiffany-scripted-model is this
 // class.

@@ -59,6 +59,7 @@ class ToolAnswer {
   int exit = 0;
   int level = 0;         // of the sandbox that it had
   CanvasState canvas{};  // as it is now
+  std::string kept{};    // for the log alone, as JSON: the model is not told
   // The tool is not what its pin says: this is the pin that it has by now, `text` says what is
   // different, and the call was not made.
   std::string drift{};
