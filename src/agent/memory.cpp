@@ -82,15 +82,13 @@ void Memory::Parts::settle_times(std::int64_t key) {
 std::string Memory::Parts::remember(const Note& note) {
   const std::string id = note_id(note.kind, note.text);
   std::int64_t key = key_of(id);
-  const bool there = key != 0;
-  if (!there) {
+  if (key == 0) {
     Statement(file, "INSERT INTO nodes(id, kind, text, made_us, expires_us) VALUES(?, ?, ?, 0, 0)")
         .bind(id)
         .bind(note.kind)
         .bind(note.text)
         .run();
     key = file.last_key();
-    newest_key = key;
     Statement(file, "INSERT INTO texts(rowid, text) VALUES(?, ?)").bind(key).bind(note.text).run();
   }
   Statement(file, "INSERT OR IGNORE INTO origins VALUES(?, ?, ?, ?, ?)")
@@ -100,14 +98,9 @@ std::string Memory::Parts::remember(const Note& note) {
       .bind(note.made_us)
       .bind(note.expires_us)
       .run();
-  if (file.changes() != 0) {
-    settle_times(key);
-    vectors_stale = vectors_stale || there;  // perhaps another time
-  }
-  if (!note.vector.empty()) {
-    store_vector(key, note.model, note.vector);
-    vectors_stale = true;
-  }
+  if (file.changes() != 0) settle_times(key);
+  if (!note.vector.empty()) store_vector(key, note.model, note.vector);
+  touch(key);
   return id;
 }
 
@@ -130,7 +123,7 @@ void Memory::Parts::remove(std::int64_t key) {
       .bind(key)
       .run();
   Statement(file, "DELETE FROM nodes WHERE key = ?").bind(key).run();
-  vectors_stale = true;
+  touch(key);
 }
 
 void Memory::Parts::mark_recalled(std::string_view task, std::string_view text,
@@ -174,18 +167,9 @@ std::string Memory::remember(const Note& note) {
   const std::lock_guard turn(parts_->one_at_a_time);
   Transaction transaction(parts_->file, Transaction::For::writing);
   parts_->file.require_room();
-  const bool scanned = !parts_->vectors_stale;
-  const std::int64_t newest = parts_->newest_key;
   std::string id = parts_->remember(note);
   parts_->link(id, note.see);
   transaction.commit();
-  // A note that is new joins the others without reading all of them again.
-  if (scanned && parts_->newest_key != newest) {
-    if (note.model == parts_->vectors_model) {
-      parts_->vectors.add(parts_->newest_key, note.kind, note.expires_us, note.vector);
-    }
-    parts_->vectors_stale = false;
-  }
   return id;
 }
 

@@ -99,9 +99,9 @@ std::int64_t Memory::embed(std::string_view model, const std::vector<MemoryVecto
     const std::int64_t key = parts_->key_of(each.id);
     if (key == 0) continue;
     parts_->store_vector(key, model, each.vector);
+    parts_->touch(key);
     ++stored;
   }
-  parts_->vectors_stale = true;
   transaction.commit();
   return stored;
 }

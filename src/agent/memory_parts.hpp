@@ -35,6 +35,9 @@ struct Memory::Parts {
   // Inside of a transaction: the vectors are those of that model and dimension, and what another
   // process has stored is there, too.
   void refresh_vectors(std::string_view model, std::size_t dimension);
+  void read_vectors(std::int64_t space);
+  void read_touched(std::int64_t space);
+  void touch(std::int64_t key);
 
   std::mutex one_at_a_time;
   MemoryFile file;
@@ -42,7 +45,9 @@ struct Memory::Parts {
   std::string vectors_model;          // whose they are
   std::int64_t vectors_version = -1;  // data_version that the vectors are of
   bool vectors_stale = true;
-  std::int64_t newest_key = 0;  // of a note that this object stored
+  // Notes that this object has written or tried to write since: they are read again before the
+  // next scan, and so are as the file says, whatever became of the transaction.
+  std::vector<std::int64_t> touched;
 };
 
 // 32 digits that name a text of a kind.

@@ -176,17 +176,50 @@ std::vector<std::string> words_of_query(std::string_view text) {
 void Memory::Parts::refresh_vectors(std::string_view model, std::size_t dimension) {
   const std::int64_t version = file.number("PRAGMA data_version");
   const bool same = vectors_model == model && vectors.dimension() == dimension;
-  if (!vectors_stale && same && version == vectors_version) return;
+  const std::int64_t space = space_of(model, dimension);
+  if (!vectors_stale && same && version == vectors_version) {
+    read_touched(space);
+    if (!vectors.sparse()) return;
+  }
   vectors_stale = true;
   vectors.clear(dimension);
   vectors_model = model;
+  read_vectors(space);
+  vectors_version = version;
+  touched.clear();
+  vectors_stale = false;
+}
+
+void Memory::Parts::read_vectors(std::int64_t space) {
   Statement all(file,
                 "SELECT v.node, n.kind, n.expires_us, v.vector FROM vectors v "
                 "JOIN nodes n ON n.key = v.node WHERE v.space = ?");
-  all.bind(space_of(model, dimension));
-  while (all.next()) vectors.add(all.integer(0), all.text(1), all.integer(2), all.bytes(3));
-  vectors_version = version;
+  all.bind(space);
+  while (all.next()) vectors.put(all.integer(0), all.text(1), all.integer(2), all.bytes(3));
+}
+
+// A million vectors are not read again for one note.
+void Memory::Parts::read_touched(std::int64_t space) {
+  vectors_stale = true;  // should one of these throw
+  for (const std::int64_t key : touched) {
+    Statement find(file,
+                   "SELECT n.kind, n.expires_us, v.vector FROM vectors v "
+                   "JOIN nodes n ON n.key = v.node WHERE v.node = ? AND v.space = ?");
+    if (find.bind(key).bind(space).next()) {
+      vectors.put(key, find.text(0), find.integer(1), find.bytes(2));
+    } else {
+      vectors.remove(key);
+    }
+  }
+  touched.clear();
   vectors_stale = false;
+}
+
+void Memory::Parts::touch(std::int64_t key) {
+  constexpr std::size_t kMostTouched = 10'000;  // then all of them are read
+  if (vectors_stale) return;
+  touched.push_back(key);
+  if (touched.size() > kMostTouched) vectors_stale = true;
 }
 
 Recollection Memory::recall(const Query& query) {

@@ -2,34 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tiffany/agent/memory.hpp"
 
 namespace tiffany::agent {
 namespace {
 
-// Sums of so many products fit into 32 bits: 4096 * 128 * 128 is 2^26. Blocks of a fixed size, so
-// that compilers make vector instructions of the loop also at -O2.
-constexpr std::size_t kBlock = 32;
-
-std::int32_t dot_product(const std::int8_t* a, const std::int8_t* b, std::size_t size) noexcept {
-  std::int32_t sum = 0;
-  std::size_t at = 0;
-  for (; at + kBlock <= size; at += kBlock) {
-    std::int32_t block = 0;
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      const auto x = static_cast<std::int16_t>(a[at + i]);
-      const auto y = static_cast<std::int16_t>(b[at + i]);
-      block += x * y;
-    }
-    sum += block;
-  }
-  for (; at < size; ++at) sum += a[at] * b[at];
-  return sum;
-}
+constexpr std::int64_t kGone = std::numeric_limits<std::int64_t>::min();  // has expired at any time
 
 float per_length(std::span<const std::int8_t> vector) noexcept {
-  const std::int32_t square = dot_product(vector.data(), vector.data(), vector.size());
+  const std::int32_t square = portable_dot_product(vector.data(), vector.data(), vector.size());
   return square == 0 ? 0.0F : 1.0F / std::sqrt(static_cast<float>(square));
 }
 
@@ -47,17 +30,56 @@ void MemoryVectors::clear(std::size_t dimension) noexcept {
   expires_us_.clear();
   per_length_.clear();
   kinds_.clear();
+  in_order_ = 0;
+  late_.clear();
+  gone_ = 0;
 }
 
-void MemoryVectors::add(std::int64_t key, const std::string& kind, std::int64_t expires_us,
+std::optional<std::size_t> MemoryVectors::place_of(std::int64_t key) const {
+  if (const auto late = late_.find(key); late != late_.end()) return late->second;
+  const auto end = keys_.begin() + static_cast<std::ptrdiff_t>(in_order_);
+  const auto found = std::lower_bound(keys_.begin(), end, key);
+  if (found == end || *found != key) return std::nullopt;
+  return static_cast<std::size_t>(found - keys_.begin());
+}
+
+void MemoryVectors::put(std::int64_t key, const std::string& kind, std::int64_t expires_us,
                         std::span<const std::int8_t> vector) {
   if (vector.size() != dimension_ || vector.empty()) return;
   const auto number = numbers_.emplace(kind, static_cast<std::uint32_t>(numbers_.size())).first;
-  all_.insert(all_.end(), vector.begin(), vector.end());
-  keys_.push_back(key);
-  expires_us_.push_back(expires_us);
-  per_length_.push_back(per_length(vector));
-  kinds_.push_back(number->second);
+  const std::optional<std::size_t> there = place_of(key);
+  if (!there) {
+    if (in_order_ == keys_.size() && (keys_.empty() || keys_.back() < key)) {
+      ++in_order_;
+    } else {
+      late_.emplace(key, keys_.size());
+    }
+    keys_.push_back(key);
+    all_.resize(all_.size() + dimension_);
+    expires_us_.push_back(0);
+    per_length_.push_back(0);
+    kinds_.push_back(0);
+  } else if (expires_us_[*there] == kGone) {
+    --gone_;
+  }
+  const std::size_t place = there.value_or(keys_.size() - 1);
+  std::copy(vector.begin(), vector.end(),
+            all_.begin() + static_cast<std::ptrdiff_t>(place * dimension_));
+  expires_us_[place] = expires_us;
+  per_length_[place] = per_length(vector);
+  kinds_[place] = number->second;
+}
+
+void MemoryVectors::remove(std::int64_t key) {
+  const std::optional<std::size_t> place = place_of(key);
+  if (!place || expires_us_[*place] == kGone) return;
+  expires_us_[*place] = kGone;
+  ++gone_;
+}
+
+bool MemoryVectors::sparse() const noexcept {
+  constexpr std::size_t kFew = 1000;
+  return gone_ > kFew && gone_ > keys_.size() / 4;
 }
 
 std::vector<MemoryVectors::Near> MemoryVectors::nearest(std::span<const std::int8_t> wanted,
@@ -73,6 +95,7 @@ std::vector<MemoryVectors::Near> MemoryVectors::nearest(std::span<const std::int
   }
   const float length = per_length(wanted);
   heap.reserve(most + 1);
+  const DotProduct dot_product = fastest_dot_product();
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     if (expires_us_[i] != 0 && expires_us_[i] <= now_us) continue;
     if (!takes[kinds_[i]]) continue;

@@ -5,8 +5,9 @@
 //
 // PROGRAM is tiffany-scripted-model; the openai package of npm is below DIRECTORY/node_modules. The
 // package asks in both protocols, streamed and not, through its own helpers that put streams
-// together, and what it makes of each answer is compared with the script. Faults: its own retries
-// must come through 429 and 500, and a cut stream must be an error.
+// together, and what it makes of each answer is compared with the script; and for embeddings, as
+// numbers and as base64. Faults: its own retries must come through 429 and 500, and a cut stream
+// must be an error.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -43,7 +44,12 @@ const script = [
 ];
 const place = mkdtempSync(path.join(tmpdir(), "scripted-"));
 const file = path.join(place, "script.json");
-writeFileSync(file, JSON.stringify(script));
+const faults = [
+  { when: { contains: "limited" }, fault: 429, times: 2, retry_after: 0 },
+  { when: { contains: "broken" }, fault: 500, times: 1 },
+  { when: { contains: "cut" }, fault: "cut" },
+];
+writeFileSync(file, JSON.stringify({ replies: script, embeddings: faults }));
 
 const server = spawn(program, [file], { stdio: ["ignore", "pipe", "inherit"] });
 const url = await new Promise((found, failed) => {
@@ -114,6 +120,32 @@ function checkResponse(response) {
   checks += 1;
 }
 
+// The package asks for base64 unless it is told otherwise, and makes numbers of it.
+async function embeddings() {
+  const input = ["The tests need a display.", "a display for tests", "Water is wet."];
+  const numbers = await client.embeddings.create(
+    { model: "e", input, encoding_format: "float" });
+  const packed = await client.embeddings.create({ model: "e", input });
+  assert.deepEqual(packed.data.map((each) => each.index), [0, 1, 2]);
+  numbers.data.forEach(({ embedding }, at) => {
+    assert.equal(embedding.length, 256);
+    embedding.forEach((each, i) => {
+      assert.ok(Math.abs(each - packed.data[at].embedding[i]) < 1e-6);
+    });
+  });
+  const product = (a, b) => numbers.data[a].embedding.reduce(
+    (sum, each, i) => sum + each * numbers.data[b].embedding[i], 0);
+  assert.ok(Math.abs(product(0, 0) - 1) < 1e-5 && product(0, 1) > 2 * Math.abs(product(0, 2)));
+  assert.ok(numbers.usage.prompt_tokens > 0 && numbers.model === "e");
+  const short = await client.embeddings.create({ model: "e", input: "limited", dimensions: 8 });
+  assert.equal(short.data[0].embedding.length, 8);
+  assert.equal((await client.embeddings.create({ model: "e", input: "broken" })).data.length, 1);
+  await assert.rejects(once.embeddings.create({ model: "e", input: "cut" }));
+  await assert.rejects(once.embeddings.create({ model: "e", input: [[1, 2]] }),
+    /no lists of tokens/);
+  checks += 7;
+}
+
 async function responses() {
   const question = { model: "m", input: [{ role: "user", content: "go" }], instructions: "Short." };
   const whole = await client.responses.create(question);
@@ -149,6 +181,7 @@ async function responses() {
 let code = 1;
 try {
   await chat();
+  await embeddings();
   await responses();
   assert.deepEqual((await client.models.list()).data.map((each) => each.id), ["script"]);
   const manifest = path.resolve(directory, "node_modules/openai/package.json");
