@@ -6,6 +6,7 @@
 
 #include "agent/memory_parts.hpp"
 #include "agent/memory_wire.hpp"
+#include "base/utf8.hpp"
 #include "tiffany/agent/schema.hpp"
 #include "tiffany/base/base64.hpp"
 #include "tiffany/base/error.hpp"
@@ -207,11 +208,7 @@ class MemoryTool final : public Tool {
 Task<Meaning> meaning_of(std::shared_ptr<Embedder> embedder, std::string text) {
   Meaning meaning;
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) co_return meaning;
-  if (text.size() > MemoryLimits::kText) {
-    std::size_t end = MemoryLimits::kText;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-    text.resize(end);
-  }
+  text.resize(tiffany::detail::utf8_prefix(text, MemoryLimits::kText).size());
   meaning.model = embedder->name();
   std::vector<std::string> texts;
   texts.push_back(std::move(text));
