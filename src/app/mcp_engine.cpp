@@ -262,12 +262,14 @@ Task<std::string> McpEngine::about_resources(const McpCall* call) const {
     const std::string page = co_await list_mcp_resources(door_, params);
     co_return result_text(call->asker, page + hints(call->asker, kFresh));
   }
-  if (params.text("uri").empty()) {
-    throw RpcFailure{rpc::kBadParams, call->message.method + " has a string uri."};
+  constexpr std::size_t kLongestUri = 4096;  // an address is part of the head of a request, too
+  const std::string uri = params.text("uri");
+  if (uri.empty() || uri.size() > kLongestUri) {
+    throw RpcFailure{rpc::kBadParams, call->message.method + " has a string uri, of at most " +
+                                          std::to_string(kLongestUri) + " bytes."};
   }
   if (call->message.method != "resources/read") co_return co_await watch(call);
-  const std::string contents =
-      co_await read_mcp_resource(door_, params.text("uri"), call->asker.modern);
+  const std::string contents = co_await read_mcp_resource(door_, uri, call->asker.modern);
   co_return result_text(call->asker, contents + hints(call->asker, kFresh));
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "tiffany/serve/http.hpp"
 
 namespace tiffany::app {
@@ -56,7 +57,7 @@ std::optional<App::Texts> match_uri(std::string_view pattern, std::string_view u
       continue;
     }
     std::optional<std::string> decoded = http::percent_decoded(value, false);
-    if (!decoded || decoded->empty()) return std::nullopt;
+    if (!decoded || decoded->empty() || !detail::is_utf8(*decoded)) return std::nullopt;
     found.emplace(part.substr(1, part.size() - 2), std::move(*decoded));
   }
   if (!wanted.empty() || !given.empty()) return std::nullopt;

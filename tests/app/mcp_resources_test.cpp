@@ -56,6 +56,7 @@ TEST_F(McpResources, WhatIsNotThereIsRefusedWithItsAddress) {
   }
   EXPECT_TRUE(has(server_.ask(asks("resources/read", "")), "-32602"));
   EXPECT_TRUE(has(server_.ask(asks("resources/read", R"("uri":7)")), "-32602"));
+  EXPECT_TRUE(has(read("a://" + std::string(5000, 'x')), "of at most 4096 bytes"));
   // The other era has another number for it.
   EXPECT_TRUE(has(
       server_.ask(asks("resources/read", R"("uri":"depot://nowhere",)" + mcp_http::meta_of("{}"))),
@@ -249,7 +250,7 @@ TEST(McpUris, ANameIsOnePartBetweenSlashes) {
   EXPECT_EQ(matched("a://b/{c}/d/{e}", "a://b/1/d/x%2Fy"), "c=1;e=x/y;");
   EXPECT_EQ(matched("a://b", "a://b"), "");
   for (const char* const other : {"a://b/", "a://b/1/d", "a://b//d/2", "a://b/1/d/2/3",
-                                  "a://b/1/D/2", "a://b/%/d/2", "", "/"}) {
+                                  "a://b/1/D/2", "a://b/%/d/2", "a://b/%ff/d/2", "", "/"}) {
     EXPECT_EQ(matched("a://b/{c}/d/{e}", other), "no") << other;
   }
   EXPECT_EQ(app::wrong_with_uri("a://b/{c}"), "");
