@@ -20,6 +20,8 @@ namespace {
 
 // An agent waits for it before each of its notes.
 constexpr Duration kLongestEmbedding = std::chrono::seconds(30);
+// What failed later than this is not asked again: who hangs once hangs twice.
+constexpr Duration kSoon = std::chrono::seconds(5);
 
 Endpoint hastened(Endpoint endpoint) {
   endpoint.deadline = std::min(endpoint.deadline, kLongestEmbedding);
@@ -141,6 +143,7 @@ Task<std::vector<TextVector>> HttpEmbedder::State::embed(std::vector<std::string
   for (bool last = false;; last = true) {
     require_open();
     const Probe probe(*this, failures_ >= options.failures);
+    const Time begun = now();
     Duration pause{};
     try {
       std::vector<TextVector> vectors = co_await ask_in_time(body, texts.size());
@@ -154,7 +157,7 @@ Task<std::vector<TextVector>> HttpEmbedder::State::embed(std::vector<std::string
       pause = error.delay();
     } catch (const Error&) {
       note_failure();
-      if (last || closed_until_ > now()) throw;
+      if (last || closed_until_ > now() || now() - begun > kSoon) throw;
     }
     if (pause > Duration::zero()) co_await sleep(pause);
   }

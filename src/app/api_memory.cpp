@@ -1,4 +1,5 @@
 // What agents know: skills, and the notes of the memory with the edges between them.
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "tiffany/agent/memory_tools.hpp"
 #include "tiffany/core/world.hpp"
 #include "tiffany/io/offload.hpp"
+#include "tiffany/structure/blocks.hpp"
 
 namespace tiffany::app {
 namespace {
@@ -18,6 +20,8 @@ using http::HttpError;
 using http::Response;
 
 constexpr std::size_t kMostNotes = agent::MemoryLimits::kResults;
+// A person waits: what the words find is better than nothing.
+constexpr Duration kWaitForMeaning = std::chrono::seconds(3);
 
 std::shared_ptr<agent::Memory> memory_of(const ApiCall& call) {
   std::shared_ptr<agent::Memory> memory = call.api.parts.agents.memory();
@@ -153,10 +157,16 @@ Task<Response> list_memory(ApiCall& call) {
   if (query.most == 0) throw HttpError(400, "limit is 1 to 100.");
   const std::shared_ptr<agent::Embedder> embedder = call.api.parts.agents.embedder();
   agent::Meaning meaning;
-  if (embedder != nullptr) meaning = co_await agent::meaning_of(embedder, query.text);
+  bool missing = false;
+  if (embedder != nullptr) {
+    Task<agent::Meaning> asking = agent::meaning_of(embedder, query.text);
+    auto come = co_await within(kWaitForMeaning, std::move(asking));
+    missing = come.timed_out();
+    if (!missing) meaning = std::move(come).value();
+  }
+  missing = missing || !meaning.missing.empty();
   query.vector = std::move(meaning.vector);
   query.model = std::move(meaning.model);
-  const bool missing = !meaning.missing.empty();
   std::string found = co_await offload(notes_json, memory, query, missing);
   co_return json_answer(200, std::move(found));
 }

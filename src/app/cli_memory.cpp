@@ -1,4 +1,5 @@
 // Commands about what agents know: skills and notes.
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ std::string beginning_of(const std::string& text) {
   const std::string begin(detail::utf8_prefix(line, kLongest));
   return begin.size() == text.size() ? begin : begin + "...";
 }
+
+// Of a request: some questions to an endpoint, each of which may take half a minute.
+constexpr Duration kWaitForVectors = std::chrono::minutes(10);
 
 std::string short_task(const std::string& task) { return task.substr(0, 8); }
 
@@ -131,7 +135,8 @@ Task<int> memory_embed(Cli& cli) {
   std::string next = "0";
   Json answer;
   do {
-    answer = co_await cli.client.post("/memory/embed?after=" + next, "");
+    std::string path = "/memory/embed?after=" + next;
+    answer = co_await cli.client.post(std::move(path), "", kWaitForVectors);
     embedded += answer["embedded"].number();
     refused += answer["refused"].number();
     if (why.empty()) why = answer["why"].text();

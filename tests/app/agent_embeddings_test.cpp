@@ -15,6 +15,7 @@
 namespace tiffany::daemon_tests {
 namespace agent_embeddings_test {
 
+using agent::canvas_support::shell;
 using agent::canvas_support::write_file;
 
 // A scripted model in a process of its own, which ends with the test.
@@ -64,6 +65,10 @@ constexpr const char* kFaults =
 
 class AgentEmbeddings : public ::testing::Test {
  protected:
+  AgentEmbeddings() {
+    shell("git init -q -b main " + at("repo") + " && cd " + at("repo") +
+          " && git commit -q --allow-empty -m first");
+  }
   std::string at(const std::string& name) const { return place_.path() + "/" + name; }
   void agents(const std::string& more) const { write_file(at("agents.json"), "{" + more + "}"); }
   void embeddings(const std::string& model, const std::string& more = "") const {
@@ -93,7 +98,8 @@ class AgentEmbeddings : public ::testing::Test {
     }
     write_file(at("script.json"),
                R"([{"reply":{"calls":[)" + all + R"(]}},{"reply":{"text":"Done"}}])");
-    const CliSaid done = depot("agent Go. -o json --script " + at("script.json"));
+    const CliSaid done =
+        depot("agent Go. -o json --repo " + at("repo") + " --script " + at("script.json"));
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     return get(daemon_->socket(), "/tasks/" + member_of(done.out, "id") + "/transcript").body;
   }

@@ -43,8 +43,8 @@ class EmbedderOptions {
   // After so many failures in a row nothing is asked for `pause`; then one question tries it.
   int failures = 3;
   Duration pause = std::chrono::seconds(30);
-  // A question is asked twice at most: again at once after a failure, and when the endpoint asks
-  // to wait no longer than this. Who waits is an agent.
+  // A question is asked twice at most: again at once after a failure that came within five
+  // seconds, and when the endpoint asks to wait no longer than this. Who waits is an agent.
   Duration patience = std::chrono::seconds(2);
   const Scrubber* secrets = nullptr;  // taken out of texts; outlives the embedder
 };
