@@ -90,6 +90,8 @@ try {
     postPlansCheck: [null, { text: plan }],
     postPlansRun: [null, { text: plan }],
     getPlansName: [{ name: "none" }],
+    postPromptsName: [{ name: "none" }, {}],
+    getResource: [{ uri: "shop://none" }],
     postPlansNameRun: [{ name: "none" }, {}],
     postLevels: [null, { levels: "info" }],
     postTokens: [null, { name: "ann", role: "viewer" }],

@@ -114,7 +114,7 @@ async function oldEra(name, transport) {
   const greeted = await client.callTool({ name: 'greet', arguments: { name: 'Ada' } });
   assert.equal(greeted.content[0].text, 'Hello, Ada!');
   await client.close();
-  console.log(`sdk over ${name}: submitted, killed, waited, cancelled`);
+  console.log(`sdk over ${name}: submitted, killed, waited, heard, read, cancelled`);
 }
 
 // ---- The era without a handshake ----
@@ -225,7 +225,7 @@ async function newEra(name, transport, mode) {
   await session.close();
   await wire.close?.();
   await client.close();
-  console.log(`client and ext-tasks over ${name}: followed, killed, asked, cancelled`);
+  console.log(`client and ext-tasks over ${name}: followed, killed, read, heard, asked, cancelled`);
 }
 
 let lastId = 1_000_000;
