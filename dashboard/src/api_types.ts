@@ -232,6 +232,32 @@ export type Skills = {
   }>;
 };
 
+export type Servers = {
+  servers: Array<{
+    name: string;
+    place: string;  // its URL, or the program
+    known: boolean;  // a list of its tools is kept
+    digest: string;  // SHA-256 of that list
+  }>;
+};
+
+export type ServerChanges = {
+  name: string;
+  place: string;
+  digest: string;  // of the list that is kept; empty: none is
+  now: string;  // of the list that the server offers
+  changes: Array<{
+    tool: string;
+    change: 'added' | 'removed' | 'changed';
+    text: string;  // what was and what is, as the server says
+  }>;
+};
+
+export type AcceptServer = {
+  digest: string;  // of the list that was looked at
+  reason?: string;
+};
+
 export type Note = {
   id: string;
   kind: string;

@@ -105,13 +105,14 @@ Task<ToolRecord> run_there(AgentServices* with, const ToolCall* call, std::strin
     record.error = "This tool is not there any more.";
     co_return record;
   }
-  if (tool->traits().pin != pin) {
+  if (where.handle.empty() && tool->traits().pin != pin) {
     if (attempt > 1) co_await tool->stop(std::move(where));  // what an attempt before began
     record.error = "This tool is another one since the call was judged. Call it again.";
     co_return record;
   }
   const AgentMeters::Attempted attempted(where.task, where.key, attempt);
-  Task<ToolAnswer> running = tool->run(std::move(where), call->arguments);
+  Task<ToolAnswer> running = where.handle.empty() ? tool->run(std::move(where), call->arguments)
+                                                  : tool->await(std::move(where));
   const ToolAnswer answer = co_await scrubbed_task(&with->secrets, std::move(running));
   record.output = cut_in_the_middle(as_text(with->secrets.scrubbed(answer.text)), kLongestOutput);
   if (answer.failed) {
@@ -122,6 +123,7 @@ Task<ToolRecord> run_there(AgentServices* with, const ToolCall* call, std::strin
   record.level = answer.level;
   record.canvas = answer.canvas;
   record.kept = answer.kept;
+  record.handle = answer.handle;
   if (with->meters != nullptr) {
     with->meters->ran_tool(attempted, call->name, answer.level, answer.failed);
   }
@@ -221,6 +223,35 @@ Durable<ToolRecord> AgentRun::run_tool(const ToolCall& call, const CallCheck& ch
     record.error = failed.what();
   } catch (const StepUnknown& unknown) {
     record.error = unknown.what();
+  } catch (const DurableCancelled&) {
+    cancelled = std::current_exception();
+  }
+  if (cancelled == nullptr && record.handle.empty()) co_return record;
+  if (cancelled == nullptr) co_return co_await await_tool(call, record.handle);
+  co_await stop_tool(call, std::move(where));
+  std::rethrow_exception(cancelled);
+}
+
+// The call was made, and goes on elsewhere: waiting for it may be done again by another process.
+Durable<ToolRecord> AgentRun::await_tool(const ToolCall& call, std::string handle) {
+  co_await be_itself();
+  StepOptions options = StepOptions()
+                            .recorded_as(RecordType::ToolResult)
+                            .retry(patience())
+                            .arguments(call.name, handle);
+  ToolContext where = context();
+  where.handle = std::move(handle);
+  const auto there = [&](Attempt& attempt) {
+    where.key = attempt.key();
+    where.round = attempt.retry();
+    return run_there(&with_, &call, "", where, attempt.number());
+  };
+  ToolRecord record;
+  std::exception_ptr cancelled;
+  try {
+    record = co_await flow_.step("await " + call.name, std::move(options), there);
+  } catch (const StepFailed& failed) {
+    record.error = failed.what();
   } catch (const DurableCancelled&) {
     cancelled = std::current_exception();
   }

@@ -71,12 +71,13 @@ struct ToolRecord {  // ToolResult
   int exit = 0;
   int level = 0;
   CanvasState canvas{};
-  std::string kept{};  // what the tool wants to find again, and the model is not told; JSON
+  std::string kept{};    // what the tool wants to find again, and the model is not told; JSON
+  std::string handle{};  // the call goes on elsewhere, and its end is another record
 };
 
 }  // namespace tiffany::agent
 
-// `kept` only where there is something: few tools have it.
+// `kept` and `handle` only where there is something: few tools have them.
 template <>
 struct tiffany::Codec<tiffany::agent::ToolRecord> {
   static void write(JsonWriter& out, const agent::ToolRecord& record);
@@ -212,6 +213,7 @@ class AgentRun {
   Durable<void> turn_down(const ToolCall& call, std::string why);
   // `accepted`: the pin of a tool that has become another one, if a person has approved that.
   Durable<ToolRecord> run_tool(const ToolCall& call, const CallCheck& check, std::string accepted);
+  Durable<ToolRecord> await_tool(const ToolCall& call, std::string handle);
   // None: it was turned down.
   Durable<std::optional<ToolRecord>> run_or_ask(const ToolCall& call, const CallCheck& check);
   Durable<ToolRecord> delegate(const ToolCall& call);

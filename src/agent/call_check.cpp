@@ -33,9 +33,10 @@ struct UsualRecord {
   int level = 0;
   agent::CanvasState canvas{};
   std::string kept{};
+  std::string handle{};
 };
-TIFFANY_JSON(UsualRecord, tool, output, error, call, exit, level, canvas, kept);
-TIFFANY_JSON_ADDED(UsualRecord, kept);
+TIFFANY_JSON(UsualRecord, tool, output, error, call, exit, level, canvas, kept, handle);
+TIFFANY_JSON_ADDED(UsualRecord, kept, handle);
 
 constexpr std::string_view kRuled = "ruled";
 constexpr std::string_view kEffects[] = {"idempotent", "at_most_once", "transactional"};
@@ -125,6 +126,7 @@ void Codec<ToolRecord>::write(JsonWriter& out, const ToolRecord& record) {
   out.key("canvas");
   write_json(out, record.canvas);
   if (!record.kept.empty()) out.member("kept", record.kept);
+  if (!record.handle.empty()) out.member("handle", record.handle);
   out.end_object();
 }
 
@@ -139,6 +141,7 @@ ToolRecord Codec<ToolRecord>::read(JsonReader& in) {
   record.level = usual.level;
   record.canvas = std::move(usual.canvas);
   record.kept = std::move(usual.kept);
+  record.handle = std::move(usual.handle);
   return record;
 }
 

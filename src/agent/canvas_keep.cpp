@@ -179,12 +179,9 @@ CanvasState Canvas::keep(const std::string& task) {
   const git::Signature who = keeper(repository, state.base);
   const git::Commit parent =
       state.base.empty() ? git::Commit() : git::commit_of(repository, state.base);
-  const git_commit* parents[] = {parent.get()};
-  git_oid id{};
-  const std::string message = "Canvas of " + task + "\n";
-  git::check(git_commit_create(&id, repository, nullptr, who.get(), who.get(), nullptr,
-                               message.c_str(), tree.get(), parent ? 1 : 0, parents),
-             "The commit that keeps the canvas cannot be written");
+  const git_oid id =
+      git::write_commit_object(repository, who, "Canvas of " + task + "\n", tree, parent,
+                               "The commit that keeps the canvas cannot be written");
   git_reference* made = nullptr;
   const int moved = git::past_old_lock(repository, ref, [&] {
     return git_reference_create(&made, repository, ref.c_str(), &id, 1, "canvas");

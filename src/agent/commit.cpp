@@ -59,14 +59,10 @@ std::string write_commit(git_repository* repository, const CommitRequest& reques
   const git::Tree tree = git::tree_of(repository, request.tree);
   const git::Commit parent =
       request.parent.empty() ? git::Commit() : git::commit_of(repository, request.parent);
-  const git_commit* parents[] = {parent.get()};
   const std::string message =
       request.message.ends_with('\n') ? request.message : request.message + '\n';
-  git_oid id{};
-  git::check(git_commit_create(&id, repository, nullptr, who.get(), who.get(), nullptr,
-                               message.c_str(), tree.get(), parent ? 1 : 0, parents),
-             "The commit cannot be written");
-  return git::text_of(id);
+  return git::text_of(git::write_commit_object(repository, who, message, tree, parent,
+                                               "The commit cannot be written"));
 }
 
 std::optional<std::string> tip_in(git_repository* repository, const std::string& ref) {

@@ -109,6 +109,27 @@ Repository open_unconfigured(const std::string& path) {
   return repository;
 }
 
+// libgit2 1.5 gives no error when the object could not be written, on a disk that is full or cannot
+// be written: only its last error says so.
+git_oid write_commit_object(git_repository* repository, const Signature& who,
+                            const std::string& message, const Tree& tree, const Commit& parent,
+                            const std::string& what) {
+  const git_commit* parents[] = {parent.get()};
+  git_oid id{};
+  git_error_clear();
+  check(git_commit_create(&id, repository, nullptr, who.get(), who.get(), nullptr, message.c_str(),
+                          tree.get(), parent ? 1 : 0, parents),
+        what);
+  const git_error* const said = git_error_last();
+  const std::string why = said != nullptr && said->message != nullptr ? said->message : "";
+  git_odb* made = nullptr;
+  check(git_repository_odb(&made, repository), "The objects cannot be opened");
+  const Odb odb(made);
+  if (git_odb_exists(made, &id) == 1) return id;
+  git_error_set_str(GIT_ERROR_ODB, why.empty() ? "nobody says why" : why.c_str());
+  fail(what, GIT_ERROR);
+}
+
 git_oid oid_of(std::string_view id) {
   git_oid made{};
   if (id.size() != GIT_OID_HEXSZ || git_oid_fromstrn(&made, id.data(), id.size()) < 0) {

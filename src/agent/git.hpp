@@ -55,6 +55,12 @@ Tree tree_of(git_repository* repository, const std::string& id);
 Tree tree_of_commit(git_repository* repository, const std::string& id);
 Commit commit_of(git_repository* repository, const std::string& id);
 
+// The object of a commit, which no ref names yet; `parent` null: it has none. `what`: as of
+// check().
+git_oid write_commit_object(git_repository* repository, const Signature& who,
+                            const std::string& message, const Tree& tree, const Commit& parent,
+                            const std::string& what);
+
 // All of its 40 digits; an Error canvas_failed for other texts.
 git_oid oid_of(std::string_view id);
 std::string text_of(const git_oid& id);

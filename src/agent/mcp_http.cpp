@@ -112,6 +112,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
       message.headers.set("mcp-protocol-version", std::string(kModern));
       message.headers.set("mcp-method", what.method);
       if (!what.tool.empty()) message.headers.set("mcp-name", what.tool);
+      for (const auto& [name, value] : what.headers) message.headers.set(name, value);
     }
     what.sent = false;
     http::StreamedAnswer answer = co_await opened(what, std::move(message));

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "agent/mcp_wire.hpp"
 #include "tiffany/agent/mcp_tools.hpp"
@@ -26,8 +27,9 @@ class Ask {
   std::int64_t id;
   std::string method;
   std::string text;
-  Duration idle;        // without an answer and without progress
-  std::string tool{};   // that is called
+  Duration idle;       // without an answer and without progress
+  std::string tool{};  // that is called, or the id of a task
+  std::vector<std::pair<std::string, std::string>> headers{};  // over HTTP, in the modern era
   bool cancels = true;  // the server is told when nobody waits any more
   // Something of it may have reached the server.
   bool sent = false;

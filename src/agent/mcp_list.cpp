@@ -1,5 +1,7 @@
 #include "agent/mcp_list.hpp"
 
+#include "agent/mcp_headers.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -106,9 +108,9 @@ void ToolList::take(const Members& tool, const McpOptions& options) {
   if (taken.schema.size() > kLongestSchema) {
     return leave_out(options, taken.name, "its inputSchema is longer than 32 KiB.");
   }
-  // Arguments that have to be headers, too.
-  if (!options.url.empty() && taken.schema.find("\"x-mcp-header\":") != std::string::npos) {
-    return leave_out(options, taken.name, "it wants arguments as headers (x-mcp-header).");
+  if (!options.url.empty()) {
+    const std::string problem = header_problem(taken.schema);
+    if (!problem.empty()) return leave_out(options, taken.name, problem);
   }
   taken.digest = digest_of(taken);
   std::string name = taken.name;

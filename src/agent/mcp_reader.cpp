@@ -17,9 +17,10 @@ class McpEntryReader {
   McpEntryReader(ConfigReader& in, const std::string& directory) : in_(in), directory_(directory) {}
 
   McpEntry all() {
-    in_.object({"name", "command", "url", "directory", "env", "secrets", "key", "key_header",
-                "trust", "start_s", "idle_s", "deadline_s", "most_bytes", "tools", "traits", "pin"},
-               [&](const std::string& name) { member(name); });
+    in_.object(
+        {"name", "command", "url", "directory", "env", "secrets", "key", "key_header", "trust",
+         "start_s", "idle_s", "deadline_s", "task_s", "most_bytes", "tools", "traits", "pin"},
+        [&](const std::string& name) { member(name); });
     check();
     return std::move(entry_);
   }
@@ -43,6 +44,7 @@ class McpEntryReader {
     if (name == "start_s") options.start = seconds();
     if (name == "idle_s") options.idle = seconds();
     if (name == "deadline_s") options.deadline = seconds();
+    if (name == "task_s") options.task = seconds();
     if (name == "most_bytes") {
       options.most_bytes = static_cast<std::size_t>(in_.integer(1024, kMostMcpBytes));
     }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "agent/mcp_headers.hpp"
 #include "tiffany/base/error.hpp"
 #include "tiffany/base/time_text.hpp"
 #include "tiffany/core/scheduler.hpp"
@@ -200,6 +201,23 @@ Task<void> Session::learn() {
   known = true;
 }
 
+Task<ToolList> Session::offered() {
+  const std::shared_ptr<Link> link = co_await connected();
+  std::string sentence;
+  Errc code = Errc::io_failed;
+  try {
+    const auto guard = co_await connecting_.lock();
+    Task<void> listing = list_again(link);
+    const auto listed = co_await within(options.start, std::move(listing));
+    if (!listed.timed_out()) co_return now_;
+    sentence = "It did not say what it offers within " + duration_text(options.start) + ".";
+  } catch (const Error& error) {
+    code = error.code();
+    sentence = error.what();
+  }
+  throw Error(code, about() + sentence);
+}
+
 Task<void> Session::close() {
   const std::shared_ptr<Link> link = std::exchange(link_, nullptr);
   if (link != nullptr) co_await link->close();
@@ -234,6 +252,9 @@ Task<bool> Session::hand_over(Call& what, std::string& why) {
                        version()),
           options.idle);
   ask.tool = what.tool;
+  if (era_ == Era::modern && !options.url.empty()) {
+    ask.headers = argument_headers(now_.find(what.tool)->schema, what.arguments);
+  }
   struct Noted {  // also when it is cancelled
     Noted(Call& a, const Ask& b) : call(a), ask(b) {}
     ~Noted() { call.sent = ask.sent; }

@@ -35,8 +35,15 @@ class Session {
 
   // Asks what is offered, and keeps it. Within McpOptions::start.
   Task<void> learn();
+  // The same, without keeping it.
+  Task<ToolList> offered();
   // The call, within McpOptions::deadline. Throws Error when nobody answered; see Call::sent.
   Task<void> call(Call& what);
+  // The end of a call that the server goes on with as a task, within McpOptions::task. It is only
+  // looked at, so another process may go on with that. Throws Error when the server does not say
+  // how it stands for as long as McpOptions::deadline.
+  Task<CallResult> await_task(std::string task);
+  Task<void> cancel_task(std::string task);  // as far as the server can be told
   Task<void> close();
 
   const McpOptions options;
@@ -56,6 +63,8 @@ class Session {
   Task<Said> ask(Link& link, std::string method, std::string params, bool cancels);
   Task<void> make(Call& what);
   Task<bool> hand_over(Call& what, std::string& why);
+  Task<Said> ask_about(std::string method, std::string task);
+  Task<CallResult> look_at_task(std::string task);
   bool drifted(Call& what) const;
   Duration pause() const;
   std::string version() const;

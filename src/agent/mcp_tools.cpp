@@ -109,8 +109,30 @@ class McpTool final : public Tool {
     } else {
       answer.failed = call.result.failed;
       answer.text = std::move(call.result.text);
+      answer.handle = std::move(call.result.task);
+      if (!answer.handle.empty()) {
+        answer.text = "The server goes on with the call as its task " + answer.handle + ".";
+      }
     }
     co_return answer;
+  }
+
+  Task<ToolAnswer> await(ToolContext where) override {
+    ToolAnswer answer;
+    answer.canvas = where.canvas;
+    try {
+      mcp::CallResult ended = co_await session_->await_task(where.handle);
+      answer.failed = ended.failed;
+      answer.text = std::move(ended.text);
+    } catch (const Error& error) {
+      answer.failed = true;
+      answer.text = std::string(error.what()) + " Nobody knows whether the call had its effect.";
+    }
+    co_return answer;
+  }
+
+  Task<void> stop(ToolContext where) override {
+    if (!where.handle.empty()) co_await session_->cancel_task(where.handle);
   }
 
  private:
@@ -148,6 +170,46 @@ bool McpServer::know(std::string_view kept) {
 }
 
 Task<void> McpServer::learn() { co_await session_->learn(); }
+Task<McpDifference> McpServer::compare() {
+  const mcp::ToolList now = co_await session_->offered();
+  const McpOptions& chosen = session_->options;
+  McpDifference found;
+  found.kept = session_->known ? list_digest() : std::string();
+  found.now = now.digest(chosen);
+  for (const mcp::Definition* const each : session_->kept.allowed(chosen)) {
+    const mcp::Definition* const other = now.find(each->name);
+    if (other != nullptr && other->digest == each->digest) continue;
+    found.changes.push_back(
+        {each->name, other == nullptr ? "removed" : "changed", mcp::difference(*each, other)});
+  }
+  for (const mcp::Definition* const each : now.allowed(chosen)) {
+    if (session_->kept.find(each->name) != nullptr) continue;
+    found.changes.push_back({each->name, "added", mcp::difference(mcp::Definition(), each)});
+  }
+  co_return found;
+}
+
+Task<void> McpServer::accept(std::string digest) {
+  mcp::ToolList now = co_await session_->offered();
+  const McpOptions& chosen = session_->options;
+  const std::string server = "The MCP server " + chosen.name;
+  const std::string found = now.digest(chosen);
+  if (found != digest) {
+    throw Error(Errc::bad_argument,
+                server + " offers a list with the digest " + found + " by now. Look at it again.");
+  }
+  if (!chosen.pin.empty() && found != chosen.pin) {
+    throw Error(Errc::bad_argument, server + " has the pin " + chosen.pin +
+                                        " in the file of the setting `agents`. Change it there.");
+  }
+  if (now.allowed(chosen).size() > mcp::kMostOffered) {
+    throw Error(Errc::bad_argument,
+                server + " offers more than 128 tools. Name those that agents need.");
+  }
+  session_->kept = std::move(now);
+  session_->known = true;
+}
+
 bool McpServer::known() const noexcept { return session_->known; }
 std::string McpServer::kept() const { return session_->kept.text(session_->options); }
 std::string McpServer::list_digest() const { return session_->kept.digest(session_->options); }

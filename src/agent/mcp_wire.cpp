@@ -1,5 +1,8 @@
 #include "agent/mcp_wire.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 #include "base/shown_text.hpp"
 #include "base/utf8.hpp"
 #include "tiffany/base/canonical_json.hpp"
@@ -125,6 +128,7 @@ std::string json_text(std::string_view text) {
 
 namespace {
 
+constexpr std::string_view kTasks = "io.modelcontextprotocol/tasks";
 constexpr std::string_view kClient = R"({"name":"tiffany","version":"1"})";
 
 std::string meta_text(std::int64_t id, std::string_view version) {
@@ -132,7 +136,8 @@ std::string meta_text(std::int64_t id, std::string_view version) {
   if (!version.empty()) {
     text += ",\"io.modelcontextprotocol/protocolVersion\":" + json_text(version);
     text += ",\"io.modelcontextprotocol/clientInfo\":" + std::string(kClient);
-    text += ",\"io.modelcontextprotocol/clientCapabilities\":{}";
+    text += ",\"io.modelcontextprotocol/clientCapabilities\":{\"extensions\":{" +
+            json_text(kTasks) + ":{}}}";
   }
   return text + "}";
 }
@@ -208,11 +213,21 @@ bool same_json(const std::string& text, const std::string& json) {
 
 }  // namespace
 
+constexpr std::size_t kLongestTaskId = 256;
+
 CallResult read_call_result(std::string_view json) {
   CallResult result;
   try {
     const Members members = Members::parse(json);
     const std::string type = members.text("resultType");
+    if (type == "task") {
+      result.task = members.text("taskId");
+      const bool good = !result.task.empty() && result.task.size() <= kLongestTaskId &&
+                        std::all_of(result.task.begin(), result.task.end(),
+                                    [](char c) { return c > 0x20 && c < 0x7f; });
+      if (good) return result;
+      throw Error(Errc::bad_reply, "its task has no id of visible characters.");
+    }
     if (!type.empty() && type != "complete") {
       result.failed = true;
       result.text = type == "input_required"
@@ -240,6 +255,39 @@ CallResult read_call_result(std::string_view json) {
   }
   if (result.text.empty()) result.text = "(The tool answered without a text.)";
   return result;
+}
+
+// ---- Tasks of the server ----
+
+TaskState read_task_state(std::string_view json) {
+  using namespace std::chrono_literals;
+  constexpr std::int64_t kLongestPauseMs = 60'000;
+  TaskState state;
+  try {
+    const Members task = Members::parse(json);
+    const std::string status = task.text("status");
+    state.about = in_a_sentence(task.text("statusMessage"), 200);
+    const std::int64_t pause = task.integer("pollIntervalMs").value_or(1'000);
+    state.pause = std::chrono::milliseconds(std::clamp<std::int64_t>(pause, 100, kLongestPauseMs));
+    state.ended = status == "completed" || status == "failed" || status == "cancelled";
+    state.asks = status == "input_required";
+    if (status == "completed") {
+      state.result = read_call_result(task.raw("result"));
+      if (!state.result.task.empty()) throw Error(Errc::bad_reply, "a task of a task.");
+    } else if (state.ended) {
+      const Members error = task.object("error");
+      const std::string why = plain_text(error.text("message").substr(0, 4096));
+      state.result.failed = true;
+      state.result.text = "The server says that the call was " +
+                          std::string(status == "failed" ? "begun and failed" : "cancelled") +
+                          (why.empty() ? "." : ": " + why);
+    } else if (!state.asks && status != "working") {
+      throw Error(Errc::bad_reply, "it has no status that is known.");
+    }
+  } catch (const Error& error) {
+    throw Error(Errc::bad_reply, std::string("Its task is none: ") + error.what());
+  }
+  return state;
 }
 
 // ---- Text of others ----

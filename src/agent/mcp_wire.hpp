@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tiffany/base/json_reader.hpp"
+#include "tiffany/base/time.hpp"
 
 namespace tiffany::agent::mcp {
 
@@ -69,9 +70,21 @@ std::string json_text(std::string_view text);
 struct CallResult {
   std::string text{};
   bool failed = false;
+  std::string task{};  // the server goes on with the call under this id, and has not answered yet
 };
 // Errc::bad_reply for a result that is none.
 CallResult read_call_result(std::string_view json);
+
+// How a task of the server stands (the extension io.modelcontextprotocol/tasks).
+struct TaskState {
+  bool ended = false;
+  bool asks = false;    // its user, before it goes on
+  CallResult result{};  // when it has ended
+  std::string about{};  // what the server says of it
+  Duration pause{};     // until it is to be looked at again
+};
+// The answer to tasks/get. Errc::bad_reply for one that is none.
+TaskState read_task_state(std::string_view json);
 
 // What somebody else wrote, as text: valid UTF-8 without control characters, but for line breaks
 // and tabs, and without marks that turn its direction around.

@@ -8,6 +8,10 @@
 
 namespace tiffany::agent {
 
+Task<ToolAnswer> Tool::await(ToolContext) {
+  throw Error(Errc::bad_tool, "The tool " + offer().name + " has no calls that go on elsewhere.");
+  co_return ToolAnswer();
+}
 Task<void> Tool::stop(ToolContext /*where*/) { co_return; }
 
 std::string mistakes_in_call(const ToolOffer& offer, std::string_view arguments) {
@@ -28,6 +32,15 @@ void ToolSet::add(std::shared_ptr<Tool> tool) {
     throw Error(Errc::bad_tool, "There are two tools with the name \"" + name + "\".");
   }
   tools_.insert(at, std::move(tool));
+}
+
+std::vector<std::shared_ptr<Tool>> ToolSet::take_out(std::string_view prefix) {
+  std::vector<std::shared_ptr<Tool>> taken;
+  for (auto& each : tools_) {
+    if (each->offer().name.starts_with(prefix)) taken.push_back(each);
+  }
+  std::erase_if(tools_, [&](const auto& each) { return each->offer().name.starts_with(prefix); });
+  return taken;
 }
 
 Tool* ToolSet::find(std::string_view name) const noexcept {

@@ -74,7 +74,9 @@ void add_failure(RecordedRun& run, const RunRecord& record) {
     const bool answered =
         std::any_of(run.events.begin() + static_cast<std::ptrdiff_t>(first), run.events.end(),
                     [&](const RunEvent& each) { return each.message.call_id == call.id; });
-    if (answered || !record.of.starts_with("tool " + call.name + "#")) continue;
+    const bool its = record.of.starts_with("tool " + call.name + "#") ||
+                     record.of.starts_with("await " + call.name + "#");
+    if (answered || !its) continue;
     failed.tool = call.name;
     failed.call = call.id;
     break;
@@ -158,7 +160,9 @@ RecordedRun recorded_run(const std::vector<std::string>& lines,
     } else if (view.type == RecordType::ToolResult) {
       const auto ended = from_json<ToolRecord>(value());
       // Of a tool that had become another one a person was asked, and then there is a second end.
-      if (drift_of(ended).empty()) run.events.push_back(event_of(false, message_of(ended)));
+      // Of a call that went on elsewhere its end is one, too.
+      if (drift_of(ended).empty() && ended.handle.empty())
+        run.events.push_back(event_of(false, message_of(ended)));
     } else if (view.type == RecordType::StepEnd && record.of.starts_with("merge#")) {
       const auto merged = from_json<MergedCanvas>(value());
       if (!merged.conflicts.empty()) run.events.push_back(event_of(false, message_of(merged)));

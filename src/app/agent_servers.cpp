@@ -97,6 +97,22 @@ Task<void> AgentServers::open(agent::ToolSet& tools) {
   }
 }
 
+Task<void> AgentServers::accept(agent::McpServer& server, std::string digest,
+                                agent::ToolSet& tools) {
+  const auto at = std::find_if(servers_.begin(), servers_.end(),
+                               [&](const auto& each) { return each.get() == &server; });
+  const std::shared_ptr<agent::McpServer> kept = *at;
+  co_await kept->accept(std::move(digest));
+  make_private_directory(directory_);
+  write_private_file(file_of(*kept), kept->kept());
+  for (auto& each : tools.take_out(kept->options().name + "__")) {
+    retired_.push_back(std::move(each));
+  }
+  agent::add_mcp_tools(tools, kept);
+  observe::log::info("the tools of an MCP server were accepted",
+                     {{"server", kept->options().name}, {"digest", kept->list_digest()}});
+}
+
 Task<void> AgentServers::close() {
   co_await scope([&](Scope& all) -> Task<void> {
     for (const auto& each : servers_) all.spawn(&agent::McpServer::close, each.get());

@@ -27,6 +27,11 @@ class AgentServers {
   Task<void> open(agent::ToolSet& tools);
   Task<void> close();
 
+  const std::vector<std::shared_ptr<agent::McpServer>>& all() const noexcept { return servers_; }
+  // McpServer::accept, kept and offered to agents from here on. A call that was judged before is
+  // refused when its tool has changed, and the model makes it again.
+  Task<void> accept(agent::McpServer& server, std::string digest, agent::ToolSet& tools);
+
  private:
   Task<void> learn(agent::McpServer& server, std::string& problem) const;
   std::string file_of(const agent::McpServer& server) const;
@@ -34,6 +39,7 @@ class AgentServers {
   std::string directory_;
   std::vector<agent::McpEntry> entries_;
   std::vector<std::shared_ptr<agent::McpServer>> servers_;
+  std::vector<std::shared_ptr<agent::Tool>> retired_;  // may be in a call
 };
 
 }  // namespace tiffany::app

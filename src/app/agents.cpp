@@ -240,6 +240,13 @@ const agent::Skills& Agents::skills() const noexcept { return *parts_->skills; }
 std::shared_ptr<agent::Memory> Agents::memory() const noexcept { return parts_->memory; }
 std::shared_ptr<agent::Embedder> Agents::embedder() const noexcept { return parts_->embedder; }
 
+const std::vector<std::shared_ptr<agent::McpServer>>& Agents::servers() const noexcept {
+  return parts_->servers.all();
+}
+Task<void> Agents::accept_list(agent::McpServer& server, std::string digest) {
+  co_await parts_->servers.accept(server, std::move(digest), parts_->services.tools);
+}
+
 agent::RuleBook& Agents::rules() noexcept { return parts_->rules; }
 
 // What has expired is found no more; here it goes.

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tiffany/agent/embedder.hpp"
+#include "tiffany/agent/mcp_tools.hpp"
 #include "tiffany/agent/memory.hpp"
 #include "tiffany/agent/rules.hpp"
 #include "tiffany/agent/skill.hpp"
@@ -35,6 +37,9 @@ class Agents {
   const agent::Skills& skills() const noexcept;
   std::shared_ptr<agent::Memory> memory() const noexcept;      // null: the agents have none
   std::shared_ptr<agent::Embedder> embedder() const noexcept;  // null: notes have words alone
+  // Servers of others whose tools agents have.
+  const std::vector<std::shared_ptr<agent::McpServer>>& servers() const noexcept;
+  Task<void> accept_list(agent::McpServer& server, std::string digest);
 
  private:
   struct Parts;

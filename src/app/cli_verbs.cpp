@@ -300,6 +300,25 @@ void add_knowledge_verbs(std::vector<Verb>& all, const std::string& group) {
                  {},
                  {},
                  verb::skills});
+  const CliWord server{"SERVER", "name of an MCP server"};
+  all.push_back({"servers ls",
+                 group,
+                 "MCP servers whose tools agents have, with the digests of their lists",
+                 {},
+                 {},
+                 verb::servers_ls});
+  all.push_back({"servers show",
+                 group,
+                 "what a server offers differently than it did when its list was kept",
+                 {server},
+                 {},
+                 verb::servers_show});
+  all.push_back({"servers accept",
+                 group,
+                 "show that, and keep the list that it offers now",
+                 {server},
+                 {{"--digest", "DIGEST", "only if the list has this digest"}, kWhy},
+                 verb::servers_accept});
   all.push_back({"memory ls", group, "the newest notes of agents", {}, {kLimit}, verb::memory_ls});
   all.push_back({"memory recall",
                  group,

@@ -70,7 +70,10 @@ class CountedRepositories final : public Repositories {
     ++kept;
     co_return canvas;
   }
-  Task<std::string> diff(std::string, CanvasState canvas) override { co_return "+" + canvas.tree; }
+  Task<std::string> diff(std::string, CanvasState canvas) override {
+    require_there();
+    co_return "+" + canvas.tree;
+  }
   // What a conflict left there is gone once a tool has written.
   Task<std::vector<std::string>> unresolved(std::string, CanvasState canvas) override {
     std::vector<std::string> left;
@@ -79,6 +82,7 @@ class CountedRepositories final : public Repositories {
   }
   Task<std::string> commit(CommitRequest request) override {
     co_await sleep(std::chrono::milliseconds(1));
+    require_there();
     const std::string sha = "sha of " + request.parent + " " + request.tree + " " +
                             std::to_string(request.time.time_since_epoch().count()) + " " +
                             request.message;
@@ -110,7 +114,12 @@ class CountedRepositories final : public Repositories {
     co_return;
   }
 
+  void require_there() const {
+    if (!broken.empty()) throw Error(Errc::canvas_failed, broken);
+  }
+
   std::string tip = "base";
+  std::string broken;  // why nothing can be read or written
   std::string conflict;
   std::string merged_tree;  // if it is not what was merged with what the tip has
   std::map<std::string, std::string> commits;

@@ -291,6 +291,31 @@ TEST(AgentRepository, OneWithoutItsObjectsIsASentence) {
   EXPECT_TRUE(thrown_by([&] { again.keep("task"); }).says("README.md"));
 }
 
+// libgit2 gives no error for a commit that it could not write.
+TEST(AgentRepository, ACommitThatCannotBeWrittenIsASentence) {
+  const Repository repository;
+  Canvas canvas = Canvas::open(repository.path(), "main");
+  for (int i = 0; i < 50; ++i) {
+    const std::string task = "task" + std::to_string(i);
+    canvas.keep(task);
+    const std::string ref = "refs/tiffany/" + task + "/canvas";
+    const std::string id = repository.git("rev-parse " + ref);
+    const std::string directory = repository.path() + "/.git/objects/" + id.substr(0, 2);
+    repository.git("update-ref -d " + ref);
+    std::filesystem::remove(directory + "/" + id.substr(2));
+    if (!std::filesystem::is_empty(directory)) continue;  // another object is there, too
+    std::filesystem::remove(directory);
+    write_file(directory, "");  // nobody can make the directory
+    const Thrown thrown = thrown_by([&] { canvas.keep(task); });
+    EXPECT_EQ(thrown.code, Errc::canvas_failed);
+    EXPECT_TRUE(thrown.says("The commit that keeps the canvas cannot be written"))
+        << thrown.sentence;
+    EXPECT_EQ(Canvas::kept(repository.path(), task), std::nullopt);
+    return;
+  }
+  FAIL() << "no object had a directory of its own";
+}
+
 // As root nothing is read-only, so that a file stands where a directory has to be made.
 TEST(AgentRepository, OneThatCannotBeWrittenIsASentence) {
   const Repository repository;

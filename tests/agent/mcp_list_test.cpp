@@ -150,7 +150,7 @@ TEST(McpResult, FailuresAndQuestionsAreFailures) {
   EXPECT_TRUE(mcp::read_call_result(R"({"content":[],"isError":true})").failed);
   EXPECT_TRUE(
       mcp::read_call_result(R"({"resultType":"input_required","inputRequests":{}})").failed);
-  EXPECT_TRUE(mcp::read_call_result(R"({"resultType":"task"})").failed);
+  EXPECT_TRUE(mcp::read_call_result(R"({"resultType":"dance"})").failed);
   for (const char* broken : {"[]", "7", R"({"content":[7]})"}) {
     EXPECT_THROW(mcp::read_call_result(broken), Error) << broken;
   }

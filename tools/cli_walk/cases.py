@@ -114,6 +114,9 @@ CASES = [
     look("what-if", "{done_agent}", status=2),
     look("rules ls", formats=ALL),
     look("skills", formats=ALL),
+    look("servers ls", formats=ALL),
+    look("servers show", "nobody", status=4),
+    look("servers accept", "nobody", status=4),
     look("memory ls", formats=ALL, wraps=True),  # ids of 32 digits, which are not cut
     look("memory recall", "sum", formats=ALL, wraps=True),
     look("memory recall", "elephant"),
@@ -194,7 +197,7 @@ CASES = [
     change("retry", "{new:failure} break#1", formats="json"),
     change("retry", "{new:failure} bend#1", status=4),
     change("fork", "{failed} break#1", formats="json name"),
-    change("fork", "{waiting_order} charge#1", status=1),
+    change("fork", "{waiting_order} nothing#1", status=4),
     change("run", "{work}/plans/small.yaml", formats="json"),
     change("run", "{work}/plans/small.yaml --detach", formats="json name"),
     change("run", "small --detach"),
@@ -206,7 +209,7 @@ CASES = [
     change("run", "nothing", status=4),
     change("run", "{work}/nothing.yaml", status=1),
     change("agent", "'Make the tests pass.' --repo {new:repository} --script {work}/fix.json"
-           " --timeout 2s", status=5, wraps=True),
+           " --timeout 2s", status=6, on_terminal=5, wraps=True),
     change("agent", "'Make the tests pass.' --repo {new:repository} --script {work}/fix.json"
            " --detach", formats="json name"),
     change("agent", "'Make the tests pass.' --repo {work} --script {work}/fix.json", status=1,

@@ -17,7 +17,9 @@
 //
 // A program is started for the first call, and again after it has ended, with pauses that grow. A
 // call that was not handed over is handed over again. One whose answer was lost is unknown
-// (StepUnknown) when the tool may happen once, and otherwise an Error that the step retries.
+// (StepUnknown) when the tool may happen once, and otherwise an Error that the step retries. A call
+// that the server goes on with as a task of its own has a handle (ToolAnswer::handle), with which
+// any process can wait for its end.
 //
 // Lifetime: the server outlives its tools by itself (shared). Programs end with the last of them;
 // their group of processes is killed. Thread safety: none; any number of calls at a time on one
@@ -77,11 +79,24 @@ class McpOptions {
 
   Duration start = std::chrono::seconds(20);  // until it has said what it offers
   Duration idle = std::chrono::seconds(60);   // of a call: without an answer and without progress
-  Duration deadline = std::chrono::minutes(10);   // of a call, whatever it says
+  Duration deadline = std::chrono::minutes(10);  // of a call, whatever it says
+  Duration task = std::chrono::hours(24);        // of a call that the server goes on with as a task
   std::size_t most_bytes = std::size_t{4} << 20;  // of a message
   std::vector<std::string> allow{};           // names of tools, as the server has them; empty: all
   std::map<std::string, McpTraits> traits{};  // by these names
   std::string pin{};  // McpServer::list_digest() that is expected; empty: the first is kept
+};
+
+// What a server offers by now, beside what is kept.
+struct McpChange {
+  std::string tool{};
+  std::string change{};  // "added", "removed", "changed"
+  std::string text{};    // descriptions and schemas, as they were and as they are
+};
+struct McpDifference {
+  std::string kept{};  // digests of both lists
+  std::string now{};
+  std::vector<McpChange> changes{};  // of tools that are allowed
 };
 
 class McpServer {
@@ -103,6 +118,12 @@ class McpServer {
   // it cannot be reached, speaks something else, or offers what does not fit to the pin. Cancel:
   // nothing is known.
   Task<void> learn();
+  // Asks the server what it offers now. Nothing else changes. Throws as learn().
+  Task<McpDifference> compare();
+  // What the server offers now is what is kept from here on, if it has that digest: somebody has
+  // looked at it. Errc::bad_argument when it is another list by now, or does not fit to the pin.
+  // Tools that were made before stay as they were; see add_mcp_tools().
+  Task<void> accept(std::string digest);
   bool known() const noexcept;
   std::string kept() const;
   // SHA-256 over all tools that are allowed: names, descriptions and schemas.

@@ -48,6 +48,7 @@ class ToolContext {
   CanvasState canvas{};
   // A person has approved the call although the tool is another one by now: ToolAnswer::drift.
   std::string accepted{};
+  std::string handle{};  // of a call that goes on elsewhere: ToolAnswer::handle
 };
 
 class ToolAnswer {
@@ -63,6 +64,10 @@ class ToolAnswer {
   // The tool is not what its pin says: this is the pin that it has by now, `text` says what is
   // different, and the call was not made.
   std::string drift{};
+  // The call was made and has not ended: it goes on elsewhere under this id, and Tool::await waits
+  // for it. Nothing of the call is done again for that, so an agent records it and waits in a step
+  // of its own, which a crash does not end.
+  std::string handle{};
 };
 
 class Tool {
@@ -75,6 +80,8 @@ class Tool {
   // What the model has to be told of is an answer; what is thrown fails the attempt, and another
   // one is made.
   virtual Task<ToolAnswer> run(ToolContext where, std::string arguments) = 0;
+  // The end of a call that ToolContext::handle names. Errc::bad_tool for tools that give none.
+  virtual Task<ToolAnswer> await(ToolContext where);
   // The task was cancelled while that call was made: what it began ends, and is waited for no more.
   virtual Task<void> stop(ToolContext where);
 };
@@ -86,6 +93,8 @@ class ToolSet {
  public:
   // Errc::bad_tool for a name that another tool has, or that is empty.
   void add(std::shared_ptr<Tool> tool);
+  // Takes those out whose names begin so. Calls that are under way need them still.
+  std::vector<std::shared_ptr<Tool>> take_out(std::string_view prefix);
   Tool* find(std::string_view name) const noexcept;  // null: there is none
   std::vector<ToolOffer> offers() const;
   std::string names() const;  // "edit, read, run"
