@@ -106,8 +106,11 @@ Durable<std::optional<Answer>> AgentRun::ask_person(const Asking& asking, std::s
     question.tool = action.tool;
     question.digest = digest(action);
     question.action = canonical_text(action);
-    question.why =
-        action.tool == kCommit ? "A patch is to be committed to " + ref(asker) + "." : why;
+    question.why = why;
+    if (action.tool == kCommit) {
+      question.why = "A patch is to be committed to " + ref(asker) + "." +
+                     (why.empty() ? "" : " The last try failed: " + why);
+    }
     question.diff = diff;
     question.expires_us = expiry.time_since_epoch().count();
     now("awaiting approval", question.why);
@@ -218,6 +221,9 @@ Durable<void> AgentRun::remember(const ToolCall& call, const CallCheck& check,
 // The model has nothing more to do: what it changed is shown, approved and committed. `again`: the
 // model is told what is wrong, and goes on.
 Durable<AgentRun::Patch> AgentRun::settle_patch() {
+  // Why a commit was refused although the branch is where it was: somebody has it checked out. A
+  // person sees to that, so one is asked even where it is free.
+  std::string held;
   while (state_.canvas.tree != state_.base_tree) {
     const std::string message = state_.said.empty() ? ask_.instruction : state_.said;
     co_await be_itself();
@@ -234,8 +240,8 @@ Durable<AgentRun::Patch> AgentRun::settle_patch() {
       say(message_of(preview));
       co_return Patch::again;
     }
-    if (!ask_.onto.empty() || !policy().own_branch_is_free) {
-      const std::optional<Answer> answer = co_await ask_person(asking, "", preview.diff);
+    if (!ask_.onto.empty() || !policy().own_branch_is_free || !held.empty()) {
+      const std::optional<Answer> answer = co_await ask_person(asking, held, preview.diff);
       if (!answer) co_return Patch::settled;
       if (answer->verdict != Verdict::approve) {
         say(Message::user(kNotApproved + answer->comment));
@@ -248,8 +254,10 @@ Durable<AgentRun::Patch> AgentRun::settle_patch() {
       co_return Patch::settled;
     }
     const std::size_t before = state_.messages.size();
+    const CanvasState tried = state_.canvas;
     co_await merge();
     if (state_.messages.size() != before) co_return Patch::again;
+    held = state_.canvas == tried ? merge_wanted_ : "";
   }
   co_return Patch::settled;
 }

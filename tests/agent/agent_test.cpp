@@ -225,6 +225,36 @@ TEST_F(AgentTest, SecretsAreTakenOutOfWhatToolsAndModelsSay) {
   EXPECT_EQ(model.last.messages[3].text, "password=***");
 }
 
+TEST_F(AgentTest, APatchForABranchThatIsCheckedOutIsAskedForAgainWithTheReason) {
+  for (const char* const onto : {"main", ""}) {
+    model.replies = {calls("write"), Message::assistant("Change it")};
+    services.policy.own_branch_is_free = true;
+    repositories.held = "The branch is checked out.";
+    repositories.committed = 0;
+    Instruction ask = change_something();
+    ask.onto = onto;
+    test.live([&](Host& host) -> Task<void> {
+      const Uuid id = co_await host.start(kAgentType, ask);
+      if (!ask.onto.empty()) {
+        const AgentView first = co_await until(&host, id, "awaiting approval");
+        EXPECT_EQ(first.question->why, "A patch is to be committed to refs/heads/main.");
+        co_await answer(&host, *first.question, Verdict::approve);
+        co_await sleep(1s);
+      }
+      const AgentView again = co_await until(&host, id, "awaiting approval");
+      EXPECT_NE(again.question->why.find("The last try failed: "), std::string::npos)
+          << again.question->why;
+      EXPECT_NE(again.question->why.find("The branch is checked out."), std::string::npos)
+          << again.question->why;
+      repositories.held.clear();
+      co_await answer(&host, *again.question, Verdict::approve);
+      const Summary summary = co_await host.result<Summary>(id);
+      EXPECT_TRUE(summary.success);
+    });
+    EXPECT_EQ(repositories.committed, 1) << onto;
+  }
+}
+
 TEST_F(AgentTest, WhatAModelSaysIsShownToItsEndEvenIfThatCouldBeTheBeginningOfASecret) {
   services.secrets.add("hunter22");
   observe::Pal pal;

@@ -88,6 +88,7 @@ class CountedRepositories final : public Repositories {
                             request.message;
     if (commits.count(request.ref) != 0 && commits[request.ref] == sha) co_return sha;
     if (request.parent != tip) throw Error(Errc::canvas_conflict, "The branch has moved.");
+    if (!held.empty()) throw Error(Errc::canvas_conflict, held);
     if (CrashTest::alive()) {
       commits[request.ref] = sha;
       ++committed;
@@ -98,6 +99,7 @@ class CountedRepositories final : public Repositories {
     ++merges;
     MergedCanvas merged;
     merged.canvas = canvas;
+    if (canvas.base == tip) co_return merged;
     merged.canvas.base = tip;
     merged.canvas.tree += " on " + tip;
     merged.marked = true;
@@ -113,6 +115,8 @@ class CountedRepositories final : public Repositories {
     ++forgotten;
     co_return;
   }
+
+  std::string held;  // why the branch cannot be moved
 
   void require_there() const {
     if (!broken.empty()) throw Error(Errc::canvas_failed, broken);
