@@ -78,7 +78,7 @@ std::uint64_t Canvas::State::size_of(const git_oid& blob, const std::string& fil
   git::check(git_repository_odb(&made, repository.get()), "The objects cannot be opened");
   const git::Odb odb(made);
   std::size_t size = 0;
-  git_object_t type{};
+  git_object_t type = GIT_OBJECT_INVALID;
   git::check(git_odb_read_header(&size, &type, odb.get(), &blob),
              [&] { return "The content of " + file + " cannot be read"; });
   return size;

@@ -28,7 +28,7 @@ struct Canvas::State {
   void put(const std::string& file, const git_oid& blob, std::uint32_t mode);
   void take_out(const std::string& file);
   // Refuses a tree of too many files, before its entries are in memory.
-  void load(const std::string& tree);
+  void load(const std::string& id);
   std::string write_tree() const;
   git::Tree base_tree() const;  // null: there is no base
 };

@@ -19,7 +19,6 @@
 namespace tiffany::agent {
 namespace {
 
-constexpr std::size_t kLongestUrl = 4096;
 constexpr std::size_t kLongestPlace = 400;  // of a redirect, in a sentence
 
 constexpr const char* kFetchSchema =

@@ -75,7 +75,7 @@ namespace {
 // The same number has the same id, however it is written.
 std::string id_of(const Members& message) {
   constexpr std::size_t kLongest = 256;
-  const std::string raw = message.raw("id");
+  std::string raw = message.raw("id");
   if (raw.size() > kLongest) refuse_message("its id is longer than 256 bytes.");
   switch (message.kind("id").value_or(JsonKind::null)) {
     case JsonKind::null:

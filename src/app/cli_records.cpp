@@ -156,7 +156,7 @@ std::string record_line(const Output& out, const Json& record) {
       return line_of_time(out, time, "failed",
                           record["step"].text() + ": " + record["error"].text());
     }
-    const std::string of_agent = agent_line(out, record);
+    std::string of_agent = agent_line(out, record);
     if (!of_agent.empty()) return of_agent;
     const std::string end = command_end(record["result"]);
     return line_of_time(

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "durable/code_state.hpp"
 #include "durable/host_core.hpp"
 #include "durable/limits.hpp"
 #include "durable/records.hpp"

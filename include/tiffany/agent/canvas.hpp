@@ -125,7 +125,7 @@ class Canvas {
   // a repository without a commit is a canvas without files.
   static Canvas open(const std::string& repository, const std::string& base,
                      CanvasLimits limits = CanvasLimits());
-  static Canvas reopen(const std::string& repository, const CanvasState& state,
+  static Canvas reopen(const std::string& repository, const CanvasState& kept,
                        CanvasLimits limits = CanvasLimits());
   // What keep() left in the repository; none: no such ref.
   static std::optional<CanvasState> kept(const std::string& repository, const std::string& task);
