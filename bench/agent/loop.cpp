@@ -50,6 +50,9 @@ class Unreal final : public agent::Repositories {
   Task<std::string> diff(std::string, agent::CanvasState) override {
     co_return std::string(4096, '+');
   }
+  Task<std::vector<std::string>> unresolved(std::string, agent::CanvasState) override {
+    co_return std::vector<std::string>();
+  }
   Task<std::string> commit(agent::CommitRequest) override { co_return std::string(40, '2'); }
   Task<agent::MergedCanvas> merge(std::string, agent::CanvasState, std::string,
                                   std::string) override {
