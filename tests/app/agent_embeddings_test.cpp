@@ -6,8 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "agent/repository.hpp"
-#include "app/cli_runner.hpp"
+#include "app/agents_daemon.hpp"
 #include "tiffany/agent/scripted_model.hpp"
 #include "tiffany/base/codec.hpp"
 #include "tiffany/engine/run.hpp"
@@ -63,31 +62,16 @@ constexpr const char* kFaults =
         {"when":{"contains":"refuse me"},"fault":400},
         {"when":{"contains":"Later","model":"words"},"fault":500,"times":2}]})";
 
-class AgentEmbeddings : public ::testing::Test {
+class AgentEmbeddings : public AgentsDaemonTest {
  protected:
   AgentEmbeddings() {
     shell("git init -q -b main " + at("repo") + " && cd " + at("repo") +
           " && git commit -q --allow-empty -m first");
   }
-  std::string at(const std::string& name) const { return place_.path() + "/" + name; }
-  void agents(const std::string& more) const { write_file(at("agents.json"), "{" + more + "}"); }
+  void members(const std::string& more) const { agents("{" + more + "}"); }
   void embeddings(const std::string& model, const std::string& more = "") const {
-    agents(R"("memory":"memory.db","secrets":[{"name":"K","file":"key"}],"embeddings":{"url":")" +
-           endpoint_.url() + R"(","model":")" + model + "\"" + more + "}");
-  }
-  void serve() {
-    daemon_.reset();
-    daemon_ = std::make_unique<DaemonProcess>(
-        data_.path(), std::vector<std::string>{"--agents", at("agents.json")}, DEPOT);
-  }
-  std::string refused() {
-    serve();
-    EXPECT_FALSE(daemon_->running());
-    EXPECT_NE(daemon_->wait(), 0);
-    return daemon_->said();
-  }
-  CliSaid depot(const std::string& words) const {
-    return run_shell(std::string(DEPOT) + " --socket " + data_.path() + "/tiffany.sock " + words);
+    members(R"("memory":"memory.db","secrets":[{"name":"K","file":"key"}],"embeddings":{"url":")" +
+            endpoint_.url() + R"(","model":")" + model + "\"" + more + "}");
   }
   // The transcript of an agent that remembers these.
   std::string remember(const std::vector<std::string>& texts) {
@@ -103,13 +87,7 @@ class AgentEmbeddings : public ::testing::Test {
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     return get(daemon_->socket(), "/tasks/" + member_of(done.out, "id") + "/transcript").body;
   }
-  static bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-  }
   ScriptedProcess endpoint_{kFaults};
-  TempDirectory place_;
-  TempDirectory data_;
-  std::unique_ptr<DaemonProcess> daemon_;
 };
 
 TEST_F(AgentEmbeddings, NotesGetVectorsLaterOnesTooAndAnotherModelBeginsAnew) {
@@ -154,7 +132,7 @@ TEST_F(AgentEmbeddings, NotesGetVectorsLaterOnesTooAndAnotherModelBeginsAnew) {
 }
 
 TEST_F(AgentEmbeddings, AnEndpointThatIsNotThereStopsNothing) {
-  agents(R"("memory":"memory.db","embeddings":{"url":"http://127.0.0.1:1/v1","model":"m"})");
+  members(R"("memory":"memory.db","embeddings":{"url":"http://127.0.0.1:1/v1","model":"m"})");
   serve();
   ASSERT_TRUE(daemon_->running()) << daemon_->said();
   const std::string said = remember({"Tests need a display."});
@@ -168,7 +146,7 @@ TEST_F(AgentEmbeddings, AnEndpointThatIsNotThereStopsNothing) {
 }
 
 TEST_F(AgentEmbeddings, MistakesInTheFileAreNamed) {
-  agents(R"("embeddings":{"url":"http://127.0.0.1:1","model":"m"})");
+  members(R"("embeddings":{"url":"http://127.0.0.1:1","model":"m"})");
   EXPECT_TRUE(has(refused(), "embeddings are for the memory, and the file names no `memory`"));
   struct Case {
     const char* text;
@@ -180,7 +158,7 @@ TEST_F(AgentEmbeddings, MistakesInTheFileAreNamed) {
         Case{R"({"url":"http://x","model":"m","dimensions":5000})", "from 1 to 4096"},
         Case{R"({"url":"http://x","model":"m","protocol":"chat"})", "nobody knows"},
         Case{R"({"url":"http://x","model":"m","key":"sk-1234"})", "does not belong into"}}) {
-    agents(R"("memory":"memory.db","embeddings":)" + std::string(each.text));
+    members(R"("memory":"memory.db","embeddings":)" + std::string(each.text));
     const std::string said = refused();
     EXPECT_TRUE(has(said, each.part)) << each.text << said;
     EXPECT_FALSE(has(said, "sk-1234")) << said;

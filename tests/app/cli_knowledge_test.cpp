@@ -2,8 +2,7 @@
 #include <filesystem>
 #include <string>
 
-#include "agent/repository.hpp"
-#include "app/cli_runner.hpp"
+#include "app/agents_daemon.hpp"
 
 namespace tiffany::daemon_tests {
 namespace cli_knowledge_test {
@@ -18,7 +17,7 @@ constexpr const char* kUses =
           {"name":"git_status","arguments":{}}]}},
         {"reply":{"text":"Make it"}}])";
 
-class CliKnowledge : public ::testing::Test {
+class CliKnowledge : public AgentsDaemonTest {
  protected:
   CliKnowledge() {
     write_file(at("skills/release/SKILL.md"),
@@ -30,29 +29,6 @@ class CliKnowledge : public ::testing::Test {
            R"("delegate":true,)"
            R"("policy":{"rules":[{"tool":"run","ruling":"allow"}],"own_branch_is_free":true}})");
   }
-  std::string at(const std::string& name) const { return place_.path() + "/" + name; }
-  void agents(const std::string& text) const { write_file(at("agents.json"), text); }
-  void serve() {
-    daemon_.reset();
-    daemon_ = std::make_unique<DaemonProcess>(
-        data_.path(), std::vector<std::string>{"--agents", at("agents.json")}, DEPOT);
-  }
-  // What a daemon says that does not start.
-  std::string refused() {
-    serve();
-    EXPECT_FALSE(daemon_->running());
-    EXPECT_NE(daemon_->wait(), 0);
-    return daemon_->said();
-  }
-  CliSaid depot(const std::string& words) const {
-    return run_shell(std::string(DEPOT) + " --socket " + data_.path() + "/tiffany.sock " + words);
-  }
-  static bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-  }
-  TempDirectory place_;
-  TempDirectory data_;
-  std::unique_ptr<DaemonProcess> daemon_;
 };
 
 TEST_F(CliKnowledge, ASkillIsAPromptOfMcpClients) {

@@ -1,12 +1,12 @@
-// MCP servers of others in a real daemon: what they offer differently, and who accepts it.
+// A daemon whose MCP servers change their lists of tools: what has changed is shown, and an admin
+// accepts it.
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "agent/repository.hpp"
-#include "app/cli_runner.hpp"
+#include "app/agents_daemon.hpp"
 
 namespace tiffany::daemon_tests {
 namespace cli_servers_test {
@@ -35,43 +35,30 @@ constexpr const char* kGreet = R"({"name":"greet","description":"Greets.","input
 constexpr const char* kCalls =
     R"([{"reply":{"calls":[{"name":"shop__greet","arguments":{}}]}},{"reply":{"text":"Done"}}])";
 
-class CliServers : public ::testing::Test {
+class CliServers : public AgentsDaemonTest {
  protected:
   CliServers() {
     write_file(at("server.sh"), kServer);
     offers(kGreet);
     write_file(at("calls.json"), kCalls);
-    agents("");
+    server("");
   }
-  std::string at(const std::string& name) const { return place_.path() + "/" + name; }
   void offers(const std::string& tools) const { write_file(at("tools"), tools); }
-  void agents(const std::string& more) const {
-    write_file(at("agents.json"), R"({"mcp":[{"name":"shop","command":["/bin/sh",")" +
-                                      at("server.sh") +
-                                      R"("],"traits":{"greet":{"ask":false,)"
-                                      R"("writes_outside":false}})" +
-                                      more + "}]}");
+  void server(const std::string& more) const {
+    agents(R"({"mcp":[{"name":"shop","command":["/bin/sh",")" + at("server.sh") +
+           R"("],"traits":{"greet":{"ask":false,)"
+           R"("writes_outside":false}})" +
+           more + "}]}");
   }
   void serve() {
-    daemon_.reset();
-    daemon_ = std::make_unique<DaemonProcess>(
-        data_.path(), std::vector<std::string>{"--agents", at("agents.json")}, DEPOT);
+    AgentsDaemonTest::serve();
     ASSERT_TRUE(daemon_->running()) << daemon_->said();
-  }
-  CliSaid depot(const std::string& words) const {
-    return run_shell(std::string(DEPOT) + " --socket " + data_.path() + "/tiffany.sock " + words);
   }
   // An agent that calls the tool once.
   CliSaid agent() const {
     shell("[ -d " + at("repo") + " ] || git init -q -b main " + at("repo"));
     return depot("agent Go. -o json --repo " + at("repo") + " --script " + at("calls.json"));
   }
-  static bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-  }
-  TempDirectory place_;
-  TempDirectory data_;
-  std::unique_ptr<DaemonProcess> daemon_;
 };
 
 TEST_F(CliServers, AListThatChangedIsShownAcceptedAndCountsWithoutARestart) {
@@ -129,7 +116,7 @@ TEST_F(CliServers, WhatIsNotThereIsASentence) {
 TEST_F(CliServers, APinInTheFileIsChangedInTheFile) {
   serve();
   const std::string digest = member_of(depot("servers show shop -o json").out, "digest");
-  agents(",\"pin\":\"" + digest + "\"");
+  server(",\"pin\":\"" + digest + "\"");
   serve();
   offers("");
   const CliSaid refused = depot("servers accept shop");
